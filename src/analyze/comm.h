@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Communication: collectives of one rank, and what several ranks show together. docs/user/comm.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyze/steps.h"
+#include "analyze/timeline.h"
+#include "analyze/work_class.h"
+#include "base/known.h"
+#include "trace/trace.h"
+
+namespace hone::analyze {
+
+// One executed collective of one rank, in launch order within its process group.
+struct CollectiveRun {
+  trace::RowId work = trace::kNoRow;
+  std::string kind;                   // "all_reduce", normalized; "unknown" without metadata
+  std::string group;                  // process group name, "" unknown
+  std::int64_t order = 0;             // ordinal in (group, kind-independent); or recorded sequence
+  Nanos start_ns = 0, duration_ns = 0;   // start on the epoch clock: base time included
+  Known<double> message_bytes;        // as NCCL tests count it, see docs
+  std::int64_t group_size = -1;
+};
+
+struct CollectiveRow {
+  std::string kind, dtype;
+  Known<double> message_bytes;
+  std::int64_t group_size = -1;
+  std::uint64_t count = 0;
+  Nanos total_ns = 0, mean_ns = 0, max_ns = 0;
+  Known<double> algorithm_gbytes_per_s, bus_gbytes_per_s;  // at the mean duration
+};
+
+struct CommFacts {
+  std::vector<CollectiveRow> rows;    // by total time
+  std::vector<CollectiveRun> runs;    // by start
+  Nanos total_ns = 0, exposed_ns = 0;  // unions
+  double overlap_pct = 0;             // |∪comm ∩ ∪compute| / |∪comm| · 100
+  std::string backend;
+};
+
+// Absent when no collective is in the trace.
+Known<CommFacts> MeasureComm(const trace::Trace& trace, const WorkClasses& classes,
+                             const Known<Timeline>& timeline);
+
+struct RankComm {
+  std::int64_t rank = -1;
+  std::string path;
+  const CommFacts* comm = nullptr;    // may be null: no collective on that rank
+  Nanos median_step_ns = 0;           // 0: unknown
+};
+
+struct RankSkew {
+  std::int64_t rank = -1;
+  Nanos wait_ns = 0;                  // Σ over collectives: latest start − own start
+  std::uint64_t last = 0;             // how often this rank came last
+};
+
+struct SkewFacts {
+  std::uint64_t matched = 0, unmatched = 0;     // collectives found on all ranks of their group
+  Nanos mean_skew_ns = 0, p95_skew_ns = 0, max_skew_ns = 0;  // latest − earliest start
+  std::vector<RankSkew> ranks;                  // least waiting first: the straggler leads
+  std::int64_t straggler = -1;                  // -1: none stands out
+  bool clocks_aligned = true;                   // false: starts differ by more than a step; skew is not trustworthy
+  std::string note;
+};
+
+// Absent with fewer than two ranks or no collective in common.
+Known<SkewFacts> MeasureSkew(std::span<const RankComm> ranks);
+
+}  // namespace hone::analyze

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory from allocator events. docs/user/memory.md.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyze/lineage.h"
+#include "analyze/steps.h"
+#include "base/known.h"
+#include "trace/trace.h"
+
+namespace hone::analyze {
+
+struct MemoryPoint {
+  Nanos time_ns = 0;
+  Bytes allocated = 0, reserved = 0;
+};
+
+struct MemoryOpRow {
+  StringId op = StringId::kEmpty;        // operator around the allocation; empty: outside any
+  std::uint64_t allocations = 0;
+  Bytes allocated = 0;                   // sum of positive sizes
+  Bytes live_at_peak = 0;                // of them, not freed at the peak
+};
+
+struct DeviceMemory {
+  trace::MemoryDevice type = trace::MemoryDevice::kGpu;
+  int device_id = 0;
+  Bytes peak_allocated = 0, peak_reserved = 0;
+  Bytes allocated_before = 0;            // live before the first event, so without an operator
+  Nanos peak_time_ns = 0;
+  Bytes capacity = -1;                   // of the device; -1 unknown
+  double fragmentation = 0;              // 1 − allocated / reserved, at the peak of reserved
+  std::vector<MemoryPoint> timeline;     // thinned to at most 2,000 points that keep every extreme
+  std::vector<MemoryOpRow> ops;          // by live_at_peak
+  // Allocated at each steady step's end, and the slope through them (bytes a step).
+  std::vector<Bytes> at_step_end;
+  Known<double> growth_per_step;
+  std::uint64_t allocations = 0, frees = 0;
+};
+
+struct MemoryFacts {
+  std::vector<DeviceMemory> devices;     // GPUs first
+};
+
+// Absent when the trace has no allocator events (says whether profile_memory was off).
+Known<MemoryFacts> MeasureMemory(const trace::Trace& trace, const Lineage& lineage,
+                                 const Steps& steps);
+
+}  // namespace hone::analyze

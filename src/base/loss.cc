@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/loss.h"
+
+#include "base/check.h"
+
+namespace hone {
+namespace {
+
+// In the order of LossKind.
+constexpr LossInfo kLosses[] = {
+    {"truncated-input", Severity::kError, "the file ends in the middle of the trace",
+     "what stands before the end was read; record again and let the profiler finish writing"},
+    {"damaged-compression", Severity::kError, "the compressed stream is damaged",
+     "what stands before the damage was read; copy the file again and compare checksums"},
+    {"unreadable-event", Severity::kDataLoss, "events could not be read and were left out",
+     "the writer produced invalid JSON; a newer PyTorch fixes most causes"},
+    {"repaired-event", Severity::kInfo, "events held invalid JSON and were repaired",
+     "nothing to do"},
+    {"bad-time", Severity::kDataLoss, "events had no usable time and were left out",
+     "nothing to do unless the count is large"},
+    {"negative-duration", Severity::kInfo, "events had a duration below zero, taken as zero",
+     "nothing to do unless the count is large"},
+    {"unknown-event", Severity::kInfo, "events are of a kind that hone does not read",
+     "nothing to do"},
+    {"unreadable-metadata", Severity::kInfo, "file-level fields could not be read",
+     "device names or settings may be missing below"},
+    {"unlinked-device-work", Severity::kDataLoss,
+     "pieces of device work were launched outside the recorded window",
+     "add a warm-up to the profiler schedule, or synchronize before recording starts"},
+    {"unattributed-device-work", Severity::kInfo,
+     "pieces of device work were launched outside any recorded operator",
+     "op tables leave them out"},
+    {"graph-unattributed", Severity::kDataLoss,
+     "kernels came from CUDA graphs without node ids; no operator can be named for them",
+     "record with a PyTorch that writes graph node ids, or without CUDA graphs"},
+    {"graph-opaque", Severity::kDataLoss, "CUDA graph launches were recorded as one piece each",
+     "record with nsys --cuda-graph-trace=node to see their kernels"},
+    {"ambiguous-correlation", Severity::kInfo, "correlation ids stand on more than one launch",
+     "merged files collide; analyze the files of single ranks instead"},
+    {"link-conflict", Severity::kInfo,
+     "kernels name another operator by External id than by correlation",
+     "the launching call decides"},
+    {"crossing-slices", Severity::kInfo, "host events overlap without nesting",
+     "self times of those threads are approximate"},
+    {"stream-overlap", Severity::kInfo,
+     "pieces of device work overlap their predecessor on the same stream",
+     "times are unions, so nothing is counted twice"},
+    {"implausible-duration", Severity::kError,
+     "pieces of device work are longer than everything else together and were left out",
+     "the recorder wrote a wrong end time; record again"},
+    {"missing-table", Severity::kDataLoss, "tables that some answers need are not in the file",
+     "export or record again with the missing part"},
+    {"unclosed-range", Severity::kInfo, "ranges have a start and no end and were left out",
+     "nothing to do"},
+    {"dropped-by-recorder", Severity::kError, "records were dropped by the recording tool",
+     "record a shorter window"},
+};
+static_assert(sizeof(kLosses) / sizeof(kLosses[0]) == kLossKindCount);
+
+}  // namespace
+
+const LossInfo& Describe(LossKind kind) { return kLosses[static_cast<std::size_t>(kind)]; }
+
+const char* SeverityName(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo: return "info";
+    case Severity::kDataLoss: return "data-loss";
+    case Severity::kError: return "error";
+  }
+  return "error";
+}
+
+void LossLog::Add(LossKind kind, std::uint64_t count, Nanos time_ns, std::string_view detail) {
+  if (count == 0) return;
+  LossCount& loss = counts_[static_cast<std::size_t>(kind)];
+  if (loss.first_detail.empty()) loss.first_detail = detail;
+  loss.count += count;
+  loss.time_ns += time_ns;
+}
+
+void LossLog::Merge(const LossLog& other) {
+  for (std::size_t i = 0; i < kLossKindCount; ++i) {
+    const LossCount& loss = other.counts_[i];
+    Add(static_cast<LossKind>(i), loss.count, loss.time_ns, loss.first_detail);
+  }
+}
+
+bool LossLog::empty() const {
+  for (const LossCount& loss : counts_) {
+    if (loss.count != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace hone

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door of every input: finds the traces behind a path, tells formats apart by content, loads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "trace/trace.h"
+
+namespace hone::importer {  // the folder is import/; `import` is a word of C++20 modules
+
+struct ImportOptions {
+  // Called from the loading thread now and then with bytes of input done and in all.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+};
+
+// A file is itself; a directory stands for the trace files in it (not below), sorted by name.
+// The error says what is wrong with the path in one sentence.
+Result<std::vector<std::string>> FindTraces(const std::string& path);
+
+// Loads one file of any format. An error means that there is no answer at all; damage that leaves
+// something to read is a loss in the trace.
+Result<trace::Trace> LoadTrace(const std::string& path, const ImportOptions& options = {});
+
+// The formats. Content is sniffed by LoadTrace; call these only with a file of that format.
+Result<trace::Trace> LoadKineto(const std::string& path, const ImportOptions& options = {});
+Result<trace::Trace> LoadNsys(const std::string& path, const ImportOptions& options = {});
+
+// From memory, for fuzzing and tests.
+Result<trace::Trace> LoadKinetoText(std::string_view text, const std::string& name);
+Result<trace::Trace> LoadNsysImage(std::string_view database, const std::string& name);
+
+}  // namespace hone::importer

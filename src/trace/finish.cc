@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/finish.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "trace/call_index.h"
+
+namespace hone::trace {
+namespace {
+
+// The order that `less` asks for, or an empty vector when the rows already stand in it.
+template <typename Less>
+std::vector<RowId> SortedOrder(std::size_t rows, const Less& less) {
+  bool sorted = true;
+  for (RowId i = 1; i < rows && sorted; ++i) sorted = !less(i, i - 1);
+  if (sorted) return {};
+  std::vector<RowId> order(rows);
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](RowId a, RowId b) {
+    if (less(a, b)) return true;
+    return !less(b, a) && a < b;  // ties keep the order of the file
+  });
+  return order;
+}
+
+void SortHost(HostSlices& host) {
+  const auto order = SortedOrder(host.size(), [&](RowId a, RowId b) {
+    if (host.thread[a] != host.thread[b]) return host.thread[a] < host.thread[b];
+    if (host.start_ns[a] != host.start_ns[b]) return host.start_ns[a] < host.start_ns[b];
+    return host.duration_ns[a] > host.duration_ns[b];
+  });
+  if (order.empty()) return;
+  host.start_ns.Permute(order);
+  host.duration_ns.Permute(order);
+  host.name.Permute(order);
+  host.kind.Permute(order);
+  host.thread.Permute(order);
+  host.id.Permute(order);
+  host.link.Permute(order);
+  host.detail.Permute(order);
+}
+
+void SortDevice(DeviceWork& device) {
+  const auto order = SortedOrder(device.size(), [&](RowId a, RowId b) {
+    if (device.start_ns[a] != device.start_ns[b]) return device.start_ns[a] < device.start_ns[b];
+    return device.duration_ns[a] > device.duration_ns[b];
+  });
+  if (order.empty()) return;
+  device.start_ns.Permute(order);
+  device.duration_ns.Permute(order);
+  device.name.Permute(order);
+  device.kind.Permute(order);
+  device.stream.Permute(order);
+  device.correlation.Permute(order);
+  device.external_id.Permute(order);
+  device.bytes.Permute(order);
+  device.direction.Permute(order);
+  device.source.Permute(order);
+  device.target.Permute(order);
+  device.launch.Permute(order);
+  device.graph.Permute(order);
+  device.collective.Permute(order);
+}
+
+void SortMemory(MemoryEvents& memory) {
+  const auto order = SortedOrder(memory.size(), [&](RowId a, RowId b) {
+    return memory.time_ns[a] < memory.time_ns[b];
+  });
+  if (order.empty()) return;
+  memory.time_ns.Permute(order);
+  memory.thread.Permute(order);
+  memory.device_type.Permute(order);
+  memory.device_id.Permute(order);
+  memory.address.Permute(order);
+  memory.bytes.Permute(order);
+  memory.total_allocated.Permute(order);
+  memory.total_reserved.Permute(order);
+}
+
+// Sets thread ranges and parents. A slice that outlives the one around it by more than the
+// recorder's rounding crosses it; it keeps that parent and is counted.
+void Nest(Trace& trace) {
+  // Children overrun parents by up to a few hundred ns where clocks of two sources meet, and by a
+  // whole microsecond in files of the integer-time era.
+  constexpr Nanos kRounding = 1'000;
+  HostSlices& host = trace.host;
+  host.parent.resize(host.size(), kNoRow);
+  std::uint64_t crossing = 0;
+  std::vector<RowId> open;
+  for (RowId i = 0; i < host.size(); ++i) {
+    Thread& thread = trace.threads[host.thread[i]];
+    if (i == 0 || host.thread[i] != host.thread[i - 1]) {
+      open.clear();
+      thread.first_slice = i;
+    }
+    thread.last_slice = i + 1;
+    while (!open.empty() && host.end_ns(open.back()) <= host.start_ns[i]) open.pop_back();
+    if (!open.empty()) {
+      host.parent[i] = open.back();
+      if (host.end_ns(i) > host.end_ns(open.back()) + kRounding) ++crossing;
+    }
+    // A slice of zero length holds nothing.
+    if (host.duration_ns[i] > 0) open.push_back(i);
+  }
+  trace.losses.Add(LossKind::kCrossingSlices, crossing);
+}
+
+// Device work that claims to run longer than everything else put together is a recorder's error
+// (an end time of another clock); one such row would decide every sum. Its duration becomes zero.
+void DisarmImplausible(Trace& trace) {
+  DeviceWork& device = trace.device;
+  if (device.size() < 3) return;
+  Nanos total = 0, longest = 0;
+  RowId at = 0;
+  Nanos last_end_of_others = INT64_MIN;
+  for (RowId i = 0; i < device.size(); ++i) {
+    total += device.duration_ns[i];
+    if (device.duration_ns[i] > longest) {
+      longest = device.duration_ns[i];
+      at = i;
+    }
+  }
+  for (RowId i = 0; i < device.size(); ++i) {
+    if (i != at) last_end_of_others = std::max(last_end_of_others, device.end_ns(i));
+  }
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    last_end_of_others = std::max(last_end_of_others, trace.host.end_ns(i));
+  }
+  const Nanos span = last_end_of_others - device.start_ns[0];
+  // Ten times everything else, and reaching past the end of all other records by their whole span:
+  // no real kernel does both.
+  if (longest > 10 * (total - longest) && device.end_ns(at) > last_end_of_others + span) {
+    trace.losses.Add(LossKind::kImplausibleDuration, 1, longest, trace.DeviceName(at));
+    device.duration_ns[at] = 0;
+  }
+}
+
+void CountStreamOverlap(Trace& trace) {
+  const DeviceWork& device = trace.device;
+  std::vector<Nanos> stream_end(trace.streams.size(), INT64_MIN);
+  std::uint64_t overlaps = 0;
+  Nanos time = 0;
+  for (RowId i = 0; i < device.size(); ++i) {
+    Nanos& end = stream_end[device.stream[i]];
+    if (device.start_ns[i] < end) {
+      ++overlaps;
+      time += std::min(end, device.end_ns(i)) - device.start_ns[i];
+    }
+    end = std::max(end, device.end_ns(i));
+  }
+  trace.losses.Add(LossKind::kStreamOverlap, overlaps, time);
+}
+
+// Innermost operator around each host slice, itself included.
+std::vector<RowId> InnermostOps(const HostSlices& host) {
+  std::vector<RowId> ops(host.size(), kNoRow);
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (host.kind[i] == SliceKind::kOp) {
+      ops[i] = i;
+    } else if (host.parent[i] != kNoRow) {
+      ops[i] = ops[host.parent[i]];
+    }
+  }
+  return ops;
+}
+
+void Link(Trace& trace) {
+  HostSlices& host = trace.host;
+  DeviceWork& device = trace.device;
+  device.api.resize(device.size(), kNoRow);
+  device.op.resize(device.size(), kNoRow);
+  if (device.size() == 0) return;
+  const CallIndex calls(trace, SliceKind::kApi);
+  const CallIndex ops(trace, SliceKind::kOp);
+  const std::vector<RowId> innermost = InnermostOps(host);
+
+  struct Tally { std::uint64_t count = 0; Nanos time = 0; };
+  Tally unlinked, unattributed, conflict, graph;
+  for (RowId i = 0; i < device.size(); ++i) {
+    const auto count = [&](Tally& tally) {
+      ++tally.count;
+      tally.time += device.duration_ns[i];
+    };
+    const RowId process = trace.streams[device.stream[i]].process;
+    const RowId api = calls.Find(device.correlation[i], process, device.start_ns[i]);
+    RowId by_id = kNoRow;
+    if (device.external_id[i] != 0) {
+      by_id = ops.Find(device.external_id[i], process, device.start_ns[i]);
+    }
+    if (api == kNoRow) {
+      device.op[i] = by_id;
+      count(unlinked);
+      continue;
+    }
+    device.api[i] = api;
+    device.op[i] = innermost[api];
+    if (device.op[i] == kNoRow) device.op[i] = by_id;
+    if (device.op[i] == kNoRow) {
+      count(device.graph[i] != 0 ? graph : unattributed);
+    } else if (by_id != kNoRow && by_id != device.op[i]) {
+      count(conflict);
+    }
+  }
+  trace.losses.Add(LossKind::kUnlinkedDeviceWork, unlinked.count, unlinked.time);
+  trace.losses.Add(LossKind::kUnattributedDeviceWork, unattributed.count, unattributed.time);
+  trace.losses.Add(LossKind::kLinkConflict, conflict.count, conflict.time);
+  trace.losses.Add(LossKind::kGraphUnattributed, graph.count, graph.time);
+  trace.losses.Add(LossKind::kAmbiguousCorrelation, calls.duplicates());
+}
+
+}  // namespace
+
+void Finish(Trace& trace) {
+  SortHost(trace.host);
+  SortDevice(trace.device);
+  SortMemory(trace.memory);
+  Nest(trace);
+  DisarmImplausible(trace);
+  CountStreamOverlap(trace);
+  Link(trace);
+}
+
+}  // namespace hone::trace
