@@ -23,6 +23,11 @@ std::string Group(std::string digits) {
   return digits;
 }
 
+bool IsNumber(std::string_view word) {
+  return word.find_first_not_of("0123456789.,<(-") == std::string_view::npos &&
+         word.find_first_of("0123456789") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string WithThousands(std::int64_t value) { return Group(fmt::format("{}", value)); }
@@ -137,7 +142,10 @@ std::vector<std::string> WrapWords(std::string_view text, std::size_t width) {
   while (true) {
     at = text.find_first_not_of(" \n", at);
     if (at == std::string_view::npos) return lines;
-    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    if (IsNumber(text.substr(at, end - at)) && end + 1 < text.size()) {
+      end = std::min(text.find_first_of(" \n", end + 1), text.size());
+    }
     const std::string_view word = text.substr(at, end - at);
     const std::size_t columns = DisplayWidth(word);
     if (used != 0 && used + 1 + columns > width) {

@@ -70,7 +70,7 @@ inline Cell KnownCount(std::int64_t count) { return count < 0 ? Cell() : Cell(co
 struct TableShape {
   std::string sort;                  // column, or empty: the table's own order
   bool reverse = false;
-  std::optional<std::size_t> limit;  // rows kept; unset: all
+  std::optional<std::size_t> limit = std::nullopt;  // rows kept; unset: all
 };
 
 // Index of the column a person means: its name, its name without the unit, or its words in another

@@ -70,16 +70,17 @@ void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream
   for (const BreakdownRow& row : breakdown.rows) {
     label_width = std::max(label_width, DisplayWidth(row.label));
   }
+  const std::size_t most = style.width - std::min(style.width, 2 + 2 + kNumber + kPercent + 6);
+  label_width = std::min(label_width, most);
   const std::size_t taken = 2 + label_width + 2 + kNumber + kPercent;
   const std::size_t bar_width =
-      std::min<std::size_t>(style.width > taken + 4 ? style.width - taken - 2 : 0, 46);
+      std::min<std::size_t>(style.width > taken ? style.width - taken : 0, 46);
   const double steps = breakdown.steps > 0 ? static_cast<double>(breakdown.steps) : 1;
   const std::string title =
       breakdown.steps == 0   ? "where the device's time goes, first to last work"
       : breakdown.steps == 1 ? "where the step goes"
                              : fmt::format("where a step goes, mean of {}", breakdown.steps);
-  const std::size_t line_width = taken + (bar_width > 0 ? bar_width : 0);
-  const std::size_t left = line_width - kNumber - kPercent - 2;
+  const std::size_t left = taken + bar_width - kNumber - kPercent - 2;
   out << "  " << style.Paint(Tone::kStrong, PadRight(ElideMiddle(title, left, style.utf8), left))
       << style.Paint(Tone::kFaint, PadLeft("ms", kNumber) + PadLeft("%", kPercent)) << '\n';
   for (const BreakdownRow& row : breakdown.rows) {
@@ -87,7 +88,7 @@ void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream
                                                       static_cast<double>(breakdown.total_ns)
                                                 : 0;
     const std::string bar = style.Bar(share, bar_width);
-    out << "  " << PadRight(row.label, label_width) << "  " << style.Paint(row.tone, bar)
+    out << "  " << PadRight(ElideMiddle(row.label, label_width, style.utf8), label_width) << "  " << style.Paint(row.tone, bar)
         << std::string(bar_width - std::min(bar_width, DisplayWidth(bar)), ' ')
         << PadLeft(Fixed(ToMillis(row.time_ns) / steps, 2), kNumber)
         << PadLeft(Fixed(share * 100, 1), kPercent) << '\n';

@@ -136,6 +136,12 @@ void Widen(std::vector<Shown>& columns, std::size_t width) {
   }
 }
 
+std::size_t TotalWidth(const std::vector<Shown>& columns) {
+  std::size_t width = 0;
+  for (const Shown& column : columns) width += column.width + kGap;
+  return width - kGap;
+}
+
 std::string Fitted(const Shown& column, std::string_view text, bool last, const Style& style) {
   if (!column.text) return PadLeft(text, column.width);
   const std::string fitted = column.path ? ElideStart(text, column.width, style.utf8)
@@ -174,6 +180,7 @@ void WriteTable(const Table& table, const Style& style, const TableTextOptions& 
   const std::size_t width = style.width - std::min(style.width, options.indent);
   std::vector<std::string> dropped = Fit(table, columns, width);
   Widen(columns, width);
+  if (options.fill) columns[0].width += width - std::min(width, TotalWidth(columns));
   WriteHeader(columns, options.indent, style, out);
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     std::string line;

@@ -11,6 +11,7 @@ namespace hone::report {
 
 struct TableTextOptions {
   std::size_t indent = 2;
+  bool fill = false;  // the first column takes what is left of the line
   bool notes = true;  // say which rows and columns are not shown, and how to see them
 };
 

@@ -44,7 +44,7 @@ void WriteTop(const Known<Table>& table,
               std::ostream& out) {
   if (!table || table->rows.empty()) return;
   out << '\n';
-  WriteTable(Extract(*table, columns, kTopRows), style, {.indent = 2, .notes = false}, out);
+  WriteTable(Extract(*table, columns, kTopRows), style, {.indent = 2, .fill = true, .notes = false}, out);
 }
 
 void WriteTops(const Report& report, const Style& style, std::ostream& out) {
@@ -89,7 +89,7 @@ void WriteRanks(const Report& report, const Style& style, std::ostream& out) {
                        {"wait_ms", "waits_ms"},
                        {"trust", "trust"}},
                       8);
-  WriteTable(top, style, {.indent = 2, .notes = false}, out);
+  WriteTable(top, style, {.indent = 2, .fill = true, .notes = false}, out);
   if (report.inputs.size() > 8) {
     out << "  " << style.more() << ' ' << report.inputs.size() - 8 << " more: --table ranks\n";
   }
@@ -125,12 +125,13 @@ std::pair<std::string, std::string> NextTable(const Known<Breakdown>& breakdown)
 void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const Style& style,
                std::ostream& out) {
   const std::string path = ShownPath(report, report.leading());
-  const bool usable = report.inputs.size() == 1 && IsPlainWord(path) && path.size() <= 32;
-  const std::string trace = usable ? path : "TRACE";
   const std::pair<std::string, std::string> lines[] = {
       NextTable(breakdown), {"--all", "every section"}, {"--json", "all of it, for programs"}};
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
+  const bool usable = report.inputs.size() == 1 && IsPlainWord(path) &&
+                      8 + 14 + path.size() + width <= style.width;
+  const std::string trace = usable ? path : "TRACE";
   out << '\n';
   const char* label = "next  ";
   for (const auto& [flags, what] : lines) {
@@ -179,7 +180,8 @@ void WriteTextTable(const Known<Table>& table, std::string_view name, const Styl
                   Tone::kStrong);
     return;
   }
-  out << "  " << style.Paint(Tone::kStrong, table->name) << style.dot() << table->title << "\n\n";
+  WriteParts({table->name, table->title}, {Tone::kStrong}, 2, style, out);
+  out << '\n';
   if (table->rows.empty()) {
     out << "  none\n";
     return;
@@ -189,7 +191,7 @@ void WriteTextTable(const Known<Table>& table, std::string_view name, const Styl
 
 void WriteText(const Report& report, const TextOptions& options, std::ostream& out) {
   Style style = options.style;
-  style.width = std::max<std::size_t>(style.width, 40);
+  style.width = std::max(style.width, kLeastWidth);
   const Input& input = report.leading();
   const Known<Breakdown> breakdown = SplitStep(input);
   WriteHeadline(report, style, out);

@@ -10,13 +10,15 @@
 
 namespace hone::report {
 
+inline constexpr std::size_t kLeastWidth = 60;  // narrower terminals have to wrap
+
 struct TextOptions {
   Style style;
   bool all = false;            // every section, not only the first screen
   std::size_t all_limit = 20;  // rows of each table then; 0: all
 };
 
-// No line is wider than options.style.width (at least 40), whatever names the trace holds.
+// No line is wider than options.style.width (at least kLeastWidth), whatever names the trace holds.
 void WriteText(const Report& report, const TextOptions& options, std::ostream& out);
 
 // One table with its title. Absent tables become the sentence that says why.
