@@ -127,6 +127,8 @@ void WindowReader::Produce() {
     more = FillAndCut(*buffer, *next);
     buffer->window.first = first;
     first = false;
+    buffer->parser.Index(buffer->window.document);
+    buffer->window.parser = &buffer->parser;
     if (!Hand(std::move(buffer))) break;
     buffer = std::move(next);
   }
