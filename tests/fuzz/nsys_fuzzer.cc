@@ -9,6 +9,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view image(reinterpret_cast<const char*>(data), size);
-  const auto loaded = hone::importer::LoadNsysImage(image, "fuzz");
-  return loaded ? 0 : -1;  // -1 keeps what does not even open out of the corpus
+  static_cast<void>(hone::importer::LoadNsysImage(image, "fuzz"));
+  return 0;
 }
