@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the compatible modes share. Internal to analyze/compat_*.cc.
+#pragma once
+
+#include <string_view>
+
+#include "base/units.h"
+
+namespace hone::analyze {
+
+// The double that a JSON parser makes of this time written as decimal microseconds.
+double DecimalMicros(Nanos ns);
+
+// TraceLens's "Parent op category" of an operator whose first own piece of device work has this
+// name. A literal.
+const char* TraceLensCategory(std::string_view op, std::string_view first_work);
+
+}  // namespace hone::analyze
