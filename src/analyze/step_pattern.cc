@@ -38,6 +38,7 @@ struct Sequence {
 struct Repeats {
   std::vector<std::pair<std::size_t, std::size_t>> matched;  // [first, last) in the sequence
   std::size_t all = 0;
+  double time = 0;  // of the pieces that the matched repeats have in common
 };
 
 // Compares bags of names: insertions and swaps between streams cost one name each.
@@ -52,15 +53,21 @@ class Bag {
   void ClearReference(const Sequence& sequence, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) wanted_[Index(sequence, i)] = 0;
   }
-  bool Matches(const Sequence& sequence, std::size_t first, std::size_t last) {
+  // Adds the time of the common pieces to `time` when it matches.
+  bool Matches(const Sequence& sequence, std::size_t first, std::size_t last, double& time) {
     std::size_t common = 0;
+    double common_time = 0;
     for (std::size_t i = first; i < last; ++i) {
       const std::size_t name = Index(sequence, i);
-      if (seen_[name]++ < wanted_[name]) ++common;
+      if (seen_[name]++ >= wanted_[name]) continue;
+      ++common;
+      common_time += static_cast<double>(sequence.spans[i].length());
     }
     for (std::size_t i = first; i < last; ++i) seen_[Index(sequence, i)] = 0;
-    return static_cast<double>(common) >=
-           kSameNames * static_cast<double>(std::max(length_, last - first));
+    const std::size_t longer = std::max(length_, last - first);
+    if (static_cast<double>(common) < kSameNames * static_cast<double>(longer)) return false;
+    time += common_time;
+    return true;
   }
 
  private:
@@ -147,7 +154,7 @@ Repeats Compare(const Sequence& sequence, const Anchor& anchor, Bag& bag) {
   Repeats repeats;
   repeats.all = parts.size();
   for (const auto& [first, last] : parts) {
-    if (bag.Matches(sequence, first, last)) repeats.matched.emplace_back(first, last);
+    if (bag.Matches(sequence, first, last, repeats.time)) repeats.matched.emplace_back(first, last);
   }
   bag.ClearReference(sequence, parts[reference].first, parts[reference].second);
   // The rest may be the beginning of a repeat that the window cut: not a mismatch.
@@ -155,16 +162,10 @@ Repeats Compare(const Sequence& sequence, const Anchor& anchor, Bag& bag) {
   return repeats;
 }
 
-// Time inside the repeats, of all time in the sequence.
-double Coverage(const Sequence& sequence, const Repeats& repeats) {
-  double all = 0, inside = 0;
+double TimeOf(const Sequence& sequence) {
+  double all = 0;
   for (const trace::Interval& span : sequence.spans) all += static_cast<double>(span.length());
-  for (const auto& [first, last] : repeats.matched) {
-    for (std::size_t i = first; i < last; ++i) {
-      inside += static_cast<double>(sequence.spans[i].length());
-    }
-  }
-  return all > 0 ? inside / all : 0;
+  return all;
 }
 
 // Repeats inside one call of a model or one CUDA graph are its layers, not steps.
@@ -201,6 +202,7 @@ Repeats FindRepeats(const Sequence& sequence) {
   const Positions positions = IndexNames(sequence);
   const std::vector<Anchor> anchors = FindAnchors(sequence, positions);
   Bag bag(sequence.name_count);
+  const double all_time = TimeOf(sequence);
   for (const bool strict : {true, false}) {
     for (const Anchor& anchor : Thin(anchors, strict)) {
       if (AreLayers(sequence, anchor)) continue;
@@ -210,7 +212,7 @@ Repeats FindRepeats(const Sequence& sequence) {
       const bool regular =
           strict ? matched + 1 >= repeats.all
                  : static_cast<double>(matched) >= kMostMatch * static_cast<double>(repeats.all);
-      if (matched >= kMinRepeats && regular && Coverage(sequence, repeats) >= kMinCoverage) {
+      if (matched >= kMinRepeats && regular && repeats.time >= kMinCoverage * all_time) {
         return repeats;
       }
     }
@@ -299,13 +301,17 @@ std::vector<Step> StepsFromDevicePattern(const trace::Trace& trace) {
     sequence.spans.push_back({device.start_ns[i], device.end_ns(i)});
   }
   sequence.calls = EnclosingCalls(trace, rows);
-  std::vector<Step> steps = ToSteps(sequence, FindRepeats(sequence));
+  const Repeats repeats = FindRepeats(sequence);
+  std::vector<Step> steps = ToSteps(sequence, repeats);
 
   // The other streams of the device may hold most of its time: what starts inside a step counts.
-  double inside = 0;
+  double inside = repeats.time;
   std::size_t at = 0;
   for (RowId i = 0; i < device.size() && at < steps.size(); ++i) {
-    if (trace.streams[device.stream[i]].device != trace.streams[stream].device) continue;
+    if (device.stream[i] == stream ||
+        trace.streams[device.stream[i]].device != trace.streams[stream].device) {
+      continue;
+    }
     while (at < steps.size() && steps[at].span.end_ns <= device.start_ns[i]) ++at;
     if (at < steps.size() && steps[at].span.begin_ns <= device.start_ns[i]) {
       inside += static_cast<double>(device.duration_ns[i]);

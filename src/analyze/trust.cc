@@ -30,8 +30,12 @@ constexpr std::size_t kMinSteadySteps = 2;  // one step has no spread
 constexpr double kAmbiguousPartial = 0.01;
 
 std::string Thousands(std::uint64_t value) {
-  std::string text = fmt::format("{}", value);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  const std::string digits = fmt::format("{}", value);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
+    text.push_back(digits[i]);
+  }
   return text;
 }
 
