@@ -107,13 +107,17 @@ const char* NormCategory(std::string_view op) {
 
 }  // namespace
 
-const char* TraceLensCategory(std::string_view op, std::string_view first_work) {
+const char* TraceLensOpCategory(std::string_view op) {
   const auto* known = std::find_if(std::begin(kOps), std::end(kOps),
                                    [&](const Entry& entry) { return entry.op == op; });
   if (known != std::end(kOps)) return known->category;
   if (const char* norm = NormCategory(op)) return norm;
   if (op.starts_with("triton")) return "triton";
   if (op.starts_with("record_param_comms")) return "record_param_comms";
+  return nullptr;
+}
+
+const char* TraceLensWorkCategory(std::string_view first_work) {
   if (first_work.starts_with("void at::native")) {
     for (const char* kind : {"elementwise", "reduce", "multi_tensor_apply"}) {
       if (first_work.find(kind) != std::string_view::npos) return kind;

@@ -96,6 +96,13 @@ LoadFilter MakeFilter(const trace::Trace& trace) {
   return filter;
 }
 
+template <typename Less>
+void SortRows(std::vector<Row>& rows, const Less& less) {
+  if (!std::is_sorted(rows.begin(), rows.end(), less)) {
+    std::stable_sort(rows.begin(), rows.end(), less);
+  }
+}
+
 std::vector<Row> LoadRows(const trace::Trace& trace) {
   const LoadFilter filter = MakeFilter(trace);
   std::vector<HtaClass> class_of(trace.strings.size(), HtaClass::kUnseen);
@@ -121,8 +128,7 @@ std::vector<Row> LoadRows(const trace::Trace& trace) {
     rows.push_back({begin, RoundEnd(syncs.start_ns[i], syncs.duration_ns[i]), NAN,
                     trace.streams[syncs.stream[i]].id, classify(syncs.name[i]), true});
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return a.begin < b.begin; });
+  SortRows(rows, [](const Row& a, const Row& b) { return a.begin < b.begin; });
   return rows;
 }
 
@@ -186,8 +192,7 @@ HtaBreakdown BreakDown(const std::vector<Row>& rows) {
 std::vector<HtaIdleRow> BreakDownIdle(std::vector<Row> rows) {
   constexpr double kConsecutiveKernelDelay = 30;  // HTA's default; it says ns and compares µs
   std::erase_if(rows, [](const Row& row) { return row.sync; });
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return a.stream < b.stream; });
+  SortRows(rows, [](const Row& a, const Row& b) { return a.stream < b.stream; });
   enum Cause { kHostWait, kKernelWait, kOther };
   constexpr const char* kNames[] = {"host_wait", "kernel_wait", "other"};
   std::vector<HtaIdleRow> result;

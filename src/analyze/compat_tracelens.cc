@@ -26,8 +26,10 @@ using Spans = std::vector<Span>;
 
 // Sorted by begin; touching spans merge.
 Spans Merge(Spans spans) {
-  std::stable_sort(spans.begin(), spans.end(),
-                   [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  const auto earlier = [](const Span& a, const Span& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(spans.begin(), spans.end(), earlier)) {
+    std::stable_sort(spans.begin(), spans.end(), earlier);
+  }
   Spans merged;
   for (const Span& span : spans) {
     if (!merged.empty() && span.begin <= merged.back().end) {
@@ -152,22 +154,48 @@ TraceLensTimeline TimelineOf(const trace::Trace& trace, const std::vector<bool>&
 }
 
 struct RowKey {
-  const char* category;  // one of a fixed set of literals
+  const char* category;  // a literal
   StringId parent, kernel;
   std::int64_t stream;
-  friend bool operator==(const RowKey&, const RowKey&) = default;
+  friend bool operator==(const RowKey& a, const RowKey& b) {
+    return a.parent == b.parent && a.kernel == b.kernel && a.stream == b.stream &&
+           std::string_view(a.category) == b.category;
+  }
 };
+// The category follows from operator and kernel but for rare cases; it stays out of the hash.
 struct RowKeyHash {
   std::size_t operator()(const RowKey& key) const {
-    std::size_t hash = std::hash<std::string_view>{}(key.category);
-    for (const std::uint64_t part :
-         {static_cast<std::uint64_t>(key.parent), static_cast<std::uint64_t>(key.kernel),
-          static_cast<std::uint64_t>(key.stream)}) {
-      hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
-      hash ^= hash >> 29;
-    }
-    return hash;
+    std::uint64_t hash =
+        (static_cast<std::uint64_t>(key.parent) << 32) + static_cast<std::uint64_t>(key.kernel);
+    hash = (hash ^ static_cast<std::uint64_t>(key.stream)) * 0x9E3779B97F4A7C15ULL;
+    return static_cast<std::size_t>(hash ^ (hash >> 29));
   }
+};
+
+// Decided once per distinct name.
+class Categories {
+ public:
+  explicit Categories(const trace::Trace& trace)
+      : trace_(trace),
+        by_op_(trace.strings.size(), nullptr),
+        by_work_(trace.strings.size(), nullptr) {}
+
+  const char* operator()(StringId op, StringId first_work) {
+    static constexpr const char kByWork[] = "";
+    const char*& known = by_op_[static_cast<std::uint32_t>(op)];
+    if (known == nullptr) {
+      known = TraceLensOpCategory(trace_.Name(op));
+      if (known == nullptr) known = kByWork;
+    }
+    if (known != kByWork) return known;
+    const char*& work = by_work_[static_cast<std::uint32_t>(first_work)];
+    if (work == nullptr) work = TraceLensWorkCategory(trace_.Name(first_work));
+    return work;
+  }
+
+ private:
+  const trace::Trace& trace_;
+  std::vector<const char*> by_op_, by_work_;
 };
 
 // Kernels only, linked or not, by category, operator, name and stream.
@@ -183,6 +211,7 @@ std::vector<TraceLensKernelRow> KernelRows(const trace::Trace& trace,
     if (first == kNoRow || device.api[i] < device.api[first]) first = i;
   }
 
+  Categories categories(trace);
   std::vector<TraceLensKernelRow> rows;
   std::unordered_map<RowKey, std::size_t, RowKeyHash> index;
   double all_kernels = 0;
@@ -192,14 +221,13 @@ std::vector<TraceLensKernelRow> KernelRows(const trace::Trace& trace,
     if (linked[i]) {
       const RowId op = parent_op[device.api[i]];
       key.parent = trace.host.name[op != kNoRow ? op : device.api[i]];
-      key.category =
-          op != kNoRow ? TraceLensCategory(trace.Name(key.parent), trace.DeviceName(first_work[op]))
-          : ContainsNoCase(trace.Name(key.parent), "cudagraph") ||
-                  ContainsNoCase(trace.Name(key.parent), "graphlaunch")
-              ? "graph"
-              : "runtime";
+      key.category = op != kNoRow ? categories(key.parent, device.name[first_work[op]])
+                     : ContainsNoCase(trace.Name(key.parent), "cudagraph") ||
+                             ContainsNoCase(trace.Name(key.parent), "graphlaunch")
+                         ? "graph"
+                         : "runtime";
     }
-    const auto [it, is_new] = index.emplace(key, rows.size());
+    const auto [it, is_new] = index.try_emplace(key, rows.size());
     if (is_new) {
       rows.push_back({key.category, std::string(trace.Name(key.parent)),
                       std::string(trace.Name(key.kernel)), key.stream});

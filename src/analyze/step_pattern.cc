@@ -252,6 +252,9 @@ namespace {
 std::vector<std::uint64_t> EnclosingCalls(const trace::Trace& trace,
                                           const std::vector<RowId>& rows) {
   const trace::HostSlices& host = trace.host;
+  const bool has_python =
+      std::find(host.kind.begin(), host.kind.end(), trace::SliceKind::kPython) != host.kind.end();
+  if (!has_python && trace.graph_nodes.size() <= 1) return {};
   std::vector<std::uint8_t> is_module(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
   std::vector<RowId> module(host.size(), trace::kNoRow);
   for (RowId i = 0; i < host.size(); ++i) {
@@ -294,6 +297,11 @@ std::vector<Step> StepsFromDevicePattern(const trace::Trace& trace) {
   Sequence sequence;
   std::vector<RowId> rows;
   sequence.name_count = trace.strings.size();
+  const auto count =
+      static_cast<std::size_t>(std::count(device.stream.begin(), device.stream.end(), stream));
+  rows.reserve(count);
+  sequence.names.reserve(count);
+  sequence.spans.reserve(count);
   for (RowId i = 0; i < device.size(); ++i) {
     if (device.stream[i] != stream) continue;
     rows.push_back(i);
