@@ -29,8 +29,8 @@ constexpr std::size_t kMaxTries = 32;
 struct Sequence {
   std::vector<StringId> names;
   std::vector<trace::Interval> spans;
-  std::size_t name_count = 0;        // ids are below this
-  std::vector<std::uint64_t> calls;  // what launched each piece, as far as known; may be empty
+  std::size_t name_count = 0;  // ids are below this
+  std::vector<RowId> calls;    // what launched each piece, as far as known; may be empty
 
   std::size_t size() const { return names.size(); }
 };
@@ -173,8 +173,8 @@ bool AreLayers(const Sequence& sequence, const Anchor& anchor) {
   if (sequence.calls.empty()) return false;
   std::size_t shared = 0;
   for (std::size_t i = 1; i < anchor.count; ++i) {
-    const std::uint64_t call = sequence.calls[anchor.first[i]];
-    if (call != 0 && call == sequence.calls[anchor.first[i - 1]]) ++shared;
+    const RowId call = sequence.calls[anchor.first[i]];
+    if (call != trace::kNoRow && call == sequence.calls[anchor.first[i - 1]]) ++shared;
   }
   return 2 * shared > anchor.count;
 }
@@ -247,32 +247,37 @@ std::vector<Step> ToSteps(const Sequence& sequence, const Repeats& repeats) {
 
 namespace {
 
-// What holds the launch of each piece of work together: its CUDA graph launch, else the outermost
-// nn.Module call around it; 0: nothing known.
-std::vector<std::uint64_t> EnclosingCalls(const trace::Trace& trace,
-                                          const std::vector<RowId>& rows) {
+// Outermost nn.Module call around each host slice; empty when the trace has no Python.
+std::vector<RowId> OutermostModules(const trace::Trace& trace) {
   const trace::HostSlices& host = trace.host;
-  const bool has_python =
-      std::find(host.kind.begin(), host.kind.end(), trace::SliceKind::kPython) != host.kind.end();
-  if (!has_python && trace.graph_nodes.size() <= 1) return {};
+  const auto python = trace::SliceKind::kPython;
+  if (std::find(host.kind.begin(), host.kind.end(), python) == host.kind.end()) return {};
   std::vector<std::uint8_t> is_module(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
   std::vector<RowId> module(host.size(), trace::kNoRow);
   for (RowId i = 0; i < host.size(); ++i) {
     if (host.parent[i] != trace::kNoRow) module[i] = module[host.parent[i]];
-    if (host.kind[i] != trace::SliceKind::kPython || module[i] != trace::kNoRow) continue;
+    if (host.kind[i] != python || module[i] != trace::kNoRow) continue;
     std::uint8_t& known = is_module[static_cast<std::uint32_t>(host.name[i])];
     if (known == 0) known = trace.HostName(i).starts_with("nn.Module: ") ? 2 : 1;
     if (known == 2) module[i] = i;
   }
-  std::vector<std::uint64_t> calls(rows.size(), 0);
+  return module;
+}
+
+// What holds the launch of each piece of work together: its CUDA graph launch, else the outermost
+// nn.Module call around it, as a host row; kNoRow: nothing known.
+std::vector<RowId> EnclosingCalls(const trace::Trace& trace, const std::vector<RowId>& rows) {
+  const std::vector<RowId> module = OutermostModules(trace);
+  std::vector<std::uint8_t> is_graph_launch(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
+  std::vector<RowId> calls(rows.size(), trace::kNoRow);
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const RowId api = trace.device.api[rows[k]];
     if (api == trace::kNoRow) continue;
-    if (trace.device.graph[rows[k]] != 0) {
-      calls[k] = (std::uint64_t{1} << 32) + api;
-    } else if (module[api] != trace::kNoRow) {
-      calls[k] = (std::uint64_t{2} << 32) + module[api];
+    std::uint8_t& known = is_graph_launch[static_cast<std::uint32_t>(trace.host.name[api])];
+    if (known == 0) {
+      known = trace.HostName(api).find("GraphLaunch") != std::string_view::npos ? 2 : 1;
     }
+    calls[k] = known == 2 ? api : module.empty() ? trace::kNoRow : module[api];
   }
   return calls;
 }

@@ -267,7 +267,7 @@ TEST_F(StepsTest, LayersOfOneGraphAreNoSteps) {
                                     .name = builder_.Intern(name),
                                     .stream = builder_.StreamFor(0, 7),
                                     .correlation = 77,
-                                    .graph = builder_.Node({.graph_id = 1, .node_id = 0})});
+                                    .graph = 0});
     }
   }
   EXPECT_EQ(Find().source, StepSource::kNone);
