@@ -22,7 +22,7 @@ struct SourceFrame {
 SourceFrame ParseFrame(std::string_view text);
 
 struct PythonRow {
-  StringId name = StringId::kEmpty;     // the frame's text as recorded
+  std::string_view name;                // the frame's text as recorded, a view into the trace
   std::uint64_t calls = 0;
   Nanos total_ns = 0;                   // inclusive; a recursive call counts once
   Nanos self_ns = 0;                    // minus direct Python children
