@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "analyze/grouping.h"
 #include "analyze/work_class.h"
 
 namespace hone::analyze {
@@ -15,16 +16,16 @@ using trace::kNoRow;
 using trace::RowId;
 
 // Queued work starts within this of being able to, or something that the trace does not show holds
-// it back. PLACEHOLDER
-constexpr Nanos kTurnAround = 100 * kMicrosecond;
+// it back. The longest of some 60,000 queued gaps in traces of V100, A100, H100 and H200 is 16 µs;
+// three times that.
+constexpr Nanos kTurnAround = 50 * kMicrosecond;
+
+// A call that returned at most this before the device ran dry still counts as blocking it: the
+// driver returns from a pageable copy while its last chunk is on the way (6 µs, H200).
+constexpr Nanos kEarlyReturn = 20 * kMicrosecond;
 
 RowId LaunchOf(const trace::DeviceWork& device, RowId work) {
   return device.api[work] != kNoRow ? device.api[work] : device.op[work];
-}
-
-Nanos SaturatingAdd(Nanos a, Nanos b) {
-  Nanos sum;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
 // Moves `at` to the segment that holds `time`; times come in order.
@@ -135,15 +136,25 @@ GapCause GapExplainer::Explain(Interval gap, GapEnds ends) {
   return vote.Winner();
 }
 
+// Finds the blocking call that kept the host from running ahead, if there is one. Of a pageable
+// copy and the synchronization that PyTorch sends after it, the longer counts.
 GapExplainer::Vote GapExplainer::StartVote(std::size_t thread, Interval gap) {
   Vote vote;
-  const Moment first = At(thread, gap.begin_ns, gap.end_ns);
-  const bool blocked = first.what == IdleCause::kSync || first.what == IdleCause::kCopy ||
-                       first.what == IdleCause::kCommunication;
-  if (blocked && first.blamed != kNoRow && trace_.host.start_ns[first.blamed] < gap.begin_ns) {
-    const Nanos held_back = gap.begin_ns - trace_.host.start_ns[first.blamed];
-    vote.Drained(first.what, first.blamed,
-                 SaturatingAdd(trace_.host.end_ns(first.blamed), held_back));
+  Nanos held_back = 0;
+  const auto consider = [&](IdleCause what, RowId call) {
+    if (!IsBlocked(what) || call == kNoRow) return;
+    const Nanos end = trace_.host.end_ns(call);
+    const Nanos held = gap.begin_ns - trace_.host.start_ns[call];
+    if (end < gap.begin_ns - kEarlyReturn || held <= held_back) return;
+    held_back = held;
+    vote.Drained(what, call, SaturatingAdd(std::max(end, gap.begin_ns), held));
+  };
+  const Moment now = At(thread, gap.begin_ns, gap.end_ns);
+  consider(now.what, now.blamed);
+  const auto own = activity_.OfThread(thread);
+  const std::size_t at = thread_at_[thread];
+  for (std::size_t back = 1; back <= 2 && back <= at; ++back) {
+    consider(own[at - back].what, own[at - back].blamed);
   }
   return vote;
 }

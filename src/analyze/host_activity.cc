@@ -4,53 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <queue>
-#include <string_view>
-#include <utility>
 
-#include "analyze/loader.h"
+#include "analyze/slice_activity.h"
 
 namespace hone::analyze {
 namespace {
 
 using trace::kNoRow;
 using trace::RowId;
-using trace::SliceKind;
-
-// A pause of at most this between one call or operator and the next operator is the cost of
-// getting there (interpreter, dispatcher), not work of its own. An eager operator costs 27 µs of
-// host time under the profiler (15.3 ms for 556 kernels, H200 host); two of them make a pause.
-constexpr Nanos kDispatchPause = 50 * kMicrosecond;
-
-enum class CommName : std::uint8_t { kUnseen, kNo, kDevice, kHost };
-
-// Operators and annotations around collectives. Those of CPU backends are the communication
-// itself; around those of device backends only a blocking call is.
-CommName ClassifyCommName(std::string_view name) {
-  for (const std::string_view head : {"gloo:", "mpi:"}) {
-    if (name.starts_with(head)) return CommName::kHost;
-  }
-  for (const std::string_view head :
-       {"c10d::", "record_param_comms", "nccl:", "rccl:", "ucc:", "xccl:", "hccl:"}) {
-    if (name.starts_with(head)) return CommName::kDevice;
-  }
-  return CommName::kNo;
-}
-
-IdleCause OfCall(ApiClass call, bool inside_collective) {
-  switch (call) {
-    case ApiClass::kSync:
-      return inside_collective ? IdleCause::kCommunication : IdleCause::kSync;
-    case ApiClass::kBlockingCopy: return IdleCause::kCopy;
-    case ApiClass::kAllocate:
-    case ApiClass::kFree: return IdleCause::kAllocator;
-    case ApiClass::kLaunch:
-    case ApiClass::kGraphLaunch:
-    case ApiClass::kCopy: return IdleCause::kLaunch;
-    case ApiClass::kEvent:
-    case ApiClass::kOther: break;
-  }
-  return IdleCause::kHostWork;
-}
 
 // Where several threads are active at once, the one that works says more than the one that waits.
 int Strength(IdleCause what) {
@@ -69,77 +30,14 @@ int Strength(IdleCause what) {
 
 HostActivity::HostActivity(const trace::Trace& trace, const Lineage& lineage,
                            const ApiCalls& calls) {
-  Classify(trace, lineage, calls);
+  const SliceActivity slices(trace, lineage, calls);
   for (const trace::Thread& thread : trace.threads) {
     first_.push_back(segments_.size());
-    Flatten(trace, thread);
+    Flatten(trace, slices, thread);
     BridgePauses(first_.back());
   }
   first_.push_back(segments_.size());
-  what_ = {};
-  blamed_ = {};
   MergeLaunchers(CountLaunches(trace));
-}
-
-// One forward pass: a slice is what its surroundings make it, unless it says more itself.
-void HostActivity::Classify(const trace::Trace& trace, const Lineage& lineage,
-                            const ApiCalls& calls) {
-  const trace::HostSlices& host = trace.host;
-  what_.assign(host.size(), IdleCause::kHostWork);
-  blamed_.assign(host.size(), kNoRow);
-  std::vector<std::uint8_t> collective(host.size(), 0);  // inside a collective
-  std::vector<std::uint8_t> calls_inside(host.size(), 0);
-  std::vector<CommName> comm_names(trace.strings.size(), CommName::kUnseen);
-  const std::vector<RowId> loaders = FindLoaderSlices(trace);
-  auto loader = loaders.begin();
-
-  for (RowId i = 0; i < host.size(); ++i) {
-    const RowId parent = host.parent[i];
-    const SliceKind kind = host.kind[i];
-    const bool starts_loader = loader != loaders.end() && *loader == i;
-    if (starts_loader) ++loader;
-    if (parent != kNoRow) {
-      collective[i] = collective[parent];
-      if (kind == SliceKind::kApi && blamed_[parent] != kNoRow) calls_inside[blamed_[parent]] = 1;
-      if (!IsWeak(what_[parent])) {
-        what_[i] = what_[parent];
-        blamed_[i] = blamed_[parent];
-      }
-    }
-    if (what_[i] != IdleCause::kHostWork && what_[i] != IdleCause::kLaunch) continue;
-    IdleCause own = IdleCause::kHostWork;
-    if (starts_loader) {
-      own = IdleCause::kLoader;
-    } else if (kind == SliceKind::kApi) {
-      own = OfCall(calls[i], collective[i] != 0);
-    } else if (kind == SliceKind::kOp || kind == SliceKind::kAnnotation) {
-      CommName& comm = comm_names[static_cast<std::uint32_t>(host.name[i])];
-      if (comm == CommName::kUnseen) comm = ClassifyCommName(trace.HostName(i));
-      if (comm != CommName::kNo) collective[i] = 1;
-      if (comm == CommName::kHost) {
-        own = IdleCause::kCommunication;
-      } else if (kind == SliceKind::kOp) {
-        own = IdleCause::kLaunch;
-      }
-    }
-    if (own != IdleCause::kHostWork && own != what_[i]) {
-      what_[i] = own;
-      blamed_[i] = i;
-    } else if (what_[i] == IdleCause::kHostWork) {
-      blamed_[i] = lineage.python[i] != kNoRow ? lineage.python[i] : lineage.annotation[i];
-      if (blamed_[i] == kNoRow) blamed_[i] = i;
-    }
-  }
-
-  // An operator that makes no call at all and takes longer than dispatch computes on the host.
-  if (!calls.any()) return;
-  for (RowId i = 0; i < host.size(); ++i) {
-    const RowId outer = blamed_[i];
-    if (what_[i] == IdleCause::kLaunch && host.kind[outer] == SliceKind::kOp &&
-        calls_inside[outer] == 0 && host.duration_ns[outer] > kDispatchPause) {
-      what_[i] = IdleCause::kHostWork;
-    }
-  }
 }
 
 void HostActivity::Emit(std::size_t first, ActivitySegment segment) {
@@ -152,7 +50,8 @@ void HostActivity::Emit(std::size_t first, ActivitySegment segment) {
 }
 
 // Nested slices to consecutive segments: the innermost open slice decides.
-void HostActivity::Flatten(const trace::Trace& trace, const trace::Thread& thread) {
+void HostActivity::Flatten(const trace::Trace& trace, const SliceActivity& slices,
+                           const trace::Thread& thread) {
   const trace::HostSlices& host = trace.host;
   const std::size_t first = segments_.size();
   segments_.push_back({});
@@ -166,7 +65,7 @@ void HostActivity::Flatten(const trace::Trace& trace, const trace::Thread& threa
       if (open.empty()) {
         Emit(first, {now, kNoRow, IdleCause::kUnknown});
       } else {
-        Emit(first, {now, blamed_[open.back()], what_[open.back()]});
+        Emit(first, {now, slices.blamed[open.back()], slices.what[open.back()]});
       }
     }
   };
@@ -174,7 +73,7 @@ void HostActivity::Flatten(const trace::Trace& trace, const trace::Thread& threa
     if (host.duration_ns[i] <= 0) continue;
     close_until(host.start_ns[i]);
     now = std::max(now, host.start_ns[i]);
-    Emit(first, {now, blamed_[i], what_[i]});
+    Emit(first, {now, slices.blamed[i], slices.what[i]});
     open.push_back(i);
   }
   close_until(INT64_MAX);

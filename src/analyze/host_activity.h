@@ -10,6 +10,7 @@
 #include "analyze/api_class.h"
 #include "analyze/idle.h"
 #include "analyze/lineage.h"
+#include "analyze/slice_activity.h"
 #include "base/column.h"
 #include "trace/trace.h"
 
@@ -21,11 +22,6 @@ struct ActivitySegment {
   trace::RowId blamed = trace::kNoRow;  // slice that made the moment what it is
   IdleCause what = IdleCause::kUnknown;
 };
-
-// Python and other code outside operators tells little: another thread may be doing the work.
-inline bool IsWeak(IdleCause what) {
-  return what == IdleCause::kUnknown || what == IdleCause::kHostWork;
-}
 
 class HostActivity {
  public:
@@ -51,15 +47,12 @@ class HostActivity {
   int main_launcher() const { return main_launcher_; }
 
  private:
-  void Classify(const trace::Trace& trace, const Lineage& lineage, const ApiCalls& calls);
-  void Flatten(const trace::Trace& trace, const trace::Thread& thread);
+  void Flatten(const trace::Trace& trace, const SliceActivity& slices, const trace::Thread& thread);
   void Emit(std::size_t first, ActivitySegment segment);
   void BridgePauses(std::size_t first);
   std::vector<std::uint64_t> CountLaunches(const trace::Trace& trace);
   void MergeLaunchers(const std::vector<std::uint64_t>& launches);
 
-  std::vector<IdleCause> what_;           // by host row
-  std::vector<trace::RowId> blamed_;      // by host row
   Column<ActivitySegment> segments_;      // all threads, in order
   std::vector<std::size_t> first_;        // by thread, and one past the last
   std::vector<Column<ActivitySegment>> merged_;  // by process

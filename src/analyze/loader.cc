@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analyze/grouping.h"
-#include "analyze/python_time.h"
+#include "analyze/source_frame.h"
 #include "trace/interval.h"
 
 namespace hone::analyze {
@@ -20,11 +20,10 @@ using trace::SliceKind;
 // Word sequences that mean "fetching a batch". Names are compared in lower case with everything
 // but letters and digits as a separator, so that "get_batch" does not match "target_batch".
 // Documented in docs/user/loader.md: keep both lists the same.
-constexpr std::array<std::string_view, 21> kPhrases = {
-    "data load",  "data loading", "dataloading", "load data",     "loading data",
-    "data fetch", "fetch data",   "data wait",   "wait for data", "data time",
-    "get batch",  "next batch",   "fetch batch", "load batch",    "batch load",
-    "batch loading", "batch fetch", "batch generator", "input pipeline", "get data", "next data"};
+constexpr std::array<std::string_view, 17> kPhrases = {
+    "data load",   "data loading", "dataloading",   "load data",   "loading data",  "data fetch",
+    "fetch data",  "wait for data", "data time",    "get batch",   "next batch",    "fetch batch",
+    "load batch",  "batch load",   "batch loading", "batch fetch", "batch generator"};
 
 // " words of the name ", one blank between words and at both ends.
 std::string Words(std::string_view name) {
@@ -41,15 +40,20 @@ std::string Words(std::string_view name) {
   return out;
 }
 
-bool IsLoaderAnnotation(std::string_view name) {
+// DataLoader, train_dataloader_next, data_loader: also inside longer words.
+bool NamesDataLoader(std::string_view name) {
   const std::string words = Words(name);
-  const auto has = [&](std::string_view part) { return words.find(part) != std::string::npos; };
-  // DataLoader, train_dataloader_next, data_loader: also inside longer words.
-  if (has("dataloader") || has("data loader") || words == " data ") return true;
+  return words.find("dataloader") != std::string::npos ||
+         words.find(" data loader") != std::string::npos;
+}
+
+bool NamesBatchFetch(std::string_view name) {
+  const std::string words = Words(name);
+  if (words == " data ") return true;
   // Lightning: "[_EvaluationLoop].val_next", "[pl][profile][_TrainingEpochLoop].train_next"
-  if (has("loop ") && words.ends_with(" next ")) return true;
+  if (words.find("loop ") != std::string::npos && words.ends_with(" next ")) return true;
   return std::any_of(kPhrases.begin(), kPhrases.end(), [&](std::string_view phrase) {
-    return has(" " + std::string(phrase) + " ");
+    return words.find(" " + std::string(phrase) + " ") != std::string::npos;
   });
 }
 
@@ -114,8 +118,11 @@ trace::IntervalSet SteadySteps(const Steps& steps) {
 }  // namespace
 
 std::vector<RowId> FindLoaderSlices(const trace::Trace& trace) {
-  std::vector<RowId> rows = Outermost(trace, SliceKind::kAnnotation, IsLoaderAnnotation);
+  // The plainest evidence first; a weaker one only where there is nothing better, since the names
+  // that users give may hold more than the fetch.
+  std::vector<RowId> rows = Outermost(trace, SliceKind::kAnnotation, NamesDataLoader);
   if (rows.empty()) rows = Outermost(trace, SliceKind::kOp, IsLoaderOp);
+  if (rows.empty()) rows = Outermost(trace, SliceKind::kAnnotation, NamesBatchFetch);
   if (rows.empty()) rows = Outermost(trace, SliceKind::kPython, IsLoaderFrame);
   return rows;
 }
