@@ -51,7 +51,7 @@ bool NamesBatchFetch(std::string_view name) {
   const std::string words = Words(name);
   if (words == " data ") return true;
   // Lightning: "[_EvaluationLoop].val_next", "[pl][profile][_TrainingEpochLoop].train_next"
-  if (words.find("loop ") != std::string::npos && words.ends_with(" next ")) return true;
+  if (name.find("Loop].") != std::string_view::npos && name.ends_with("_next")) return true;
   return std::any_of(kPhrases.begin(), kPhrases.end(), [&](std::string_view phrase) {
     return words.find(" " + std::string(phrase) + " ") != std::string::npos;
   });
