@@ -17,7 +17,7 @@ using trace::Trace;
 // MPI the annotation spans the collective itself; of NCCL and its kin only the launch.
 bool IsHostCollective(std::string_view name) {
   return (name.starts_with("gloo:") || name.starts_with("mpi:")) &&
-         KindFromName(name) != CollectiveKind::kUnknown;
+         name.find(' ') == std::string_view::npos && KindFromName(name) != CollectiveKind::kUnknown;
 }
 
 // Named after a collective: torch.distributed's annotations and operators, NCCL's NVTX ranges.

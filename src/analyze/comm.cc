@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -77,31 +78,42 @@ std::vector<CollectiveRow> BuildRows(std::span<const CollectiveDescription> desc
   return rows;
 }
 
+// Indices of `runs`, sorted by a column of theirs; ties keep their order.
+std::vector<std::uint32_t> SortedBy(std::span<const Run> runs, Nanos Run::*column) {
+  std::vector<std::uint32_t> order(runs.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return runs[a].*column < runs[b].*column;
+  });
+  return order;
+}
+
 // Runs by start, each with its ordinal in the order of launch within its group.
 std::vector<CollectiveRun> BuildRuns(const Trace& trace,
                                      std::span<const CollectiveDescription> descriptions,
-                                     std::vector<Run> runs) {
-  std::stable_sort(runs.begin(), runs.end(),
-                   [](const Run& a, const Run& b) { return a.launch_ns < b.launch_ns; });
+                                     std::span<const Run> runs) {
   std::map<std::string_view, std::int64_t> next;
   std::vector<std::int64_t*> counter(descriptions.size());
   for (std::size_t d = 0; d < descriptions.size(); ++d) counter[d] = &next[descriptions[d].group];
-  std::vector<CollectiveRun> out(runs.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) {
+  std::vector<std::int64_t> ordinal(runs.size());
+  for (const std::uint32_t i : SortedBy(runs, &Run::launch_ns)) {
+    ordinal[i] = (*counter[runs[i].description])++;
+  }
+  std::vector<CollectiveRun> out;
+  out.reserve(runs.size());
+  for (const std::uint32_t i : SortedBy(runs, &Run::start_ns)) {
     const CollectiveDescription& known = descriptions[runs[i].description];
-    CollectiveRun& run = out[i];
+    CollectiveRun& run = out.emplace_back();
     run.work = runs[i].work;
     run.kind = CollectiveKindName(known.kind);
     run.group = known.group;
-    run.order = (*counter[runs[i].description])++;
+    run.order = ordinal[i];
     run.sequence = known.sequence;
     run.start_ns = SaturatingAdd(trace.info.base_time_ns, runs[i].start_ns);
     run.duration_ns = runs[i].duration_ns;
     run.message_bytes = known.message_bytes;
     run.group_size = known.group_size;
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   return out;
 }
 
@@ -151,7 +163,7 @@ Known<CommFacts> MeasureComm(const Trace& trace, const WorkClasses& classes,
   if (facts.backend.empty()) facts.backend = source.BackendFromNames(on_device);
   AddOverlap(timeline, runs, facts);
   facts.rows = BuildRows(source.descriptions(), runs);
-  facts.runs = BuildRuns(trace, source.descriptions(), std::move(runs));
+  facts.runs = BuildRuns(trace, source.descriptions(), runs);
   return facts;
 }
 
