@@ -99,6 +99,7 @@ CollectiveSource::CollectiveSource(const Trace& trace) : trace_(trace) {
     }
     if (state == kPlain) continue;
     marks_[i] = i;
+    if (first_mark_ == kNoRow) first_mark_ = i;
     if (state == kHost && host.kind[i] == SliceKind::kAnnotation) host_collectives_.push_back(i);
   }
 }

@@ -37,6 +37,9 @@ class CollectiveSource {
 
   // Annotations that are themselves the collective: those of back ends that run on the host.
   std::span<const trace::RowId> HostCollectives() const { return host_collectives_; }
+  // A slice that launches a collective, whether or not its device work is in the file; kNoRow:
+  // none.
+  trace::RowId first_mark() const { return first_mark_; }
   std::span<const CollectiveDescription> descriptions() const { return descriptions_; }
   // "nccl", "gloo", …; "" when names do not tell.
   std::string BackendFromNames(bool on_device) const;
@@ -52,6 +55,7 @@ class CollectiveSource {
   std::vector<std::uint32_t> metadata_;  // row of Trace::collectives
   std::vector<trace::RowId> marks_;      // nearest slice named after a collective
   std::vector<trace::RowId> host_collectives_;
+  trace::RowId first_mark_ = trace::kNoRow;
   std::unordered_map<std::string_view, std::size_t> group_rows_;  // of Trace::process_groups
   GroupIndex mark_index_, index_;
   std::vector<CollectiveDescription> descriptions_;

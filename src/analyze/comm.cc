@@ -156,7 +156,13 @@ Known<CommFacts> MeasureComm(const Trace& trace, const WorkClasses& classes,
     const Nanos start = trace.host.start_ns[row];
     runs.push_back({source.DescribeSlice(row), kNoRow, start, start, trace.host.duration_ns[row]});
   }
-  if (runs.empty()) return Known<CommFacts>::Absent("no collective in this trace");
+  if (runs.empty()) {
+    const RowId mark = source.first_mark();
+    if (mark == kNoRow) return Known<CommFacts>::Absent("no collective in this trace");
+    return Known<CommFacts>::Absent("collectives are launched (" +
+                                    std::string(trace.HostName(mark)) +
+                                    "), but none of their kernels is in this trace");
+  }
 
   CommFacts facts;
   facts.backend = trace.info.backend;

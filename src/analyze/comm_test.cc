@@ -170,8 +170,12 @@ TEST(Comm, HostCollectivesCountOnceAndNcclAnnotationsNever) {
 TEST(Comm, AbsentWithoutCollectives) {
   TraceFixture f;
   f.Kernel(0, 100, "gemm");
-  f.Annotation(0, 100, "nccl:all_reduce");
   EXPECT_EQ(Measure(f.Finish()).why_not(), "no collective in this trace");
+  TraceFixture launched;
+  launched.Kernel(0, 100, "gemm");
+  launched.Annotation(0, 100, "nccl:all_reduce");
+  EXPECT_NE(Measure(launched.Finish()).why_not().find("launched (nccl:all_reduce)"),
+            std::string::npos);
 }
 
 TEST(Comm, BrokenShapesAndZeroTimes) {

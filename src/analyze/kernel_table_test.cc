@@ -154,6 +154,28 @@ TEST(KernelTable, ForwardOperatorMustComeBeforeItsBackward) {
   EXPECT_EQ(trace.Name(Build(trace, GroupBy::kModule)->rows[0].group), "nn.Module: First_0");
 }
 
+TEST(KernelTable, StacksAreTheUsersLines) {
+  TraceFixture f;
+  f.Python(0, 400, "train.py(7): main");
+  f.Python(10, 100, "/opt/lib/site-packages/torch/optim/adam.py(210): step");
+  f.Python(20, 80, "torch/optim/adam.py(500): _single_tensor_adam");
+  f.Op(30, 50, "aten::add_");
+  f.Api(40, 5, 1);
+  f.Python(200, 100, "my/torch/code.py(3): f");  // no package folder of that name: the user's
+  f.Api(210, 5, 2);
+  f.Python(500, 100, "torch/utils/x.py(9): only_torch");
+  f.Api(510, 5, 3);
+  f.Kernel(60, 30, "a", 1);
+  f.Kernel(220, 20, "b", 2);
+  f.Kernel(520, 10, "c", 3);
+  const Trace trace = f.Finish();
+  const auto table = Build(trace, GroupBy::kStack);
+  ASSERT_EQ(table->rows.size(), 3U);
+  EXPECT_EQ(trace.Name(table->rows[0].group), "train.py(7): main");
+  EXPECT_EQ(trace.Name(table->rows[1].group), "my/torch/code.py(3): f");
+  EXPECT_EQ(trace.Name(table->rows[2].group), "torch/utils/x.py(9): only_torch");
+}
+
 TEST(KernelTable, RecordedStackAndModuleWin) {
   TraceFixture f;
   f.Python(0, 100, "model.py(12): forward");

@@ -2,6 +2,7 @@
 #include "analyze/slice_groups.h"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -57,50 +58,90 @@ class ForwardIndex {
   std::vector<Entry> entries_;
 };
 
-// What the row says by itself, without its ancestors.
-StringId OwnGroup(const Trace& trace, const Lineage& lineage, GroupBy group_by, RowId row) {
-  const OpDetail& detail = trace.op_details[trace.host.detail[row]];
-  if (group_by == GroupBy::kStack) {
-    if (detail.stack != StringId::kEmpty) return detail.stack;
-    return lineage.python[row] == row ? trace.host.name[row] : StringId::kEmpty;
-  }
-  if (detail.module != StringId::kEmpty) return detail.module;
-  return lineage.module[row] == row ? trace.host.name[row] : StringId::kEmpty;
+// Frames of PyTorch itself: every convolution of every model would share one line of conv.py. The
+// recorder cuts known prefixes off paths; where it could not, the package folder stands before.
+bool IsFrameworkFrame(std::string_view name) {
+  return name.starts_with("torch/") || name.starts_with("triton/") ||
+         name.find("-packages/torch/") != std::string_view::npos ||
+         name.find("-packages/triton/") != std::string_view::npos;
 }
 
-Column<StringId> Inherit(const Trace& trace, const Lineage& lineage, GroupBy group_by) {
+// What rows say by themselves, without their ancestors.
+class OwnGroup {
+ public:
+  OwnGroup(const Trace& trace, const Lineage& lineage, GroupBy group_by)
+      : trace_(trace), lineage_(lineage), group_by_(group_by), frames_(trace.strings.size(), 0) {}
+
+  StringId operator[](RowId row) {
+    const OpDetail& detail = trace_.op_details[trace_.host.detail[row]];
+    if (group_by_ == GroupBy::kStack) {
+      if (detail.stack != StringId::kEmpty) return detail.stack;
+      return lineage_.python[row] == row && IsUserFrame(trace_.host.name[row])
+                 ? trace_.host.name[row]
+                 : StringId::kEmpty;
+    }
+    if (detail.module != StringId::kEmpty) return detail.module;
+    return lineage_.module[row] == row ? trace_.host.name[row] : StringId::kEmpty;
+  }
+
+ private:
+  bool IsUserFrame(StringId name) {
+    enum : std::uint8_t { kUnseen, kUser, kFramework };
+    std::uint8_t& frame = frames_[static_cast<std::size_t>(name)];
+    if (frame == kUnseen) frame = IsFrameworkFrame(trace_.Name(name)) ? kFramework : kUser;
+    return frame == kUser;
+  }
+
+  const Trace& trace_;
+  const Lineage& lineage_;
+  GroupBy group_by_;
+  std::vector<std::uint8_t> frames_;  // by name
+};
+
+// One forward pass: own, else what `linked` knows, else the parent's.
+template <typename Linked>
+Column<StringId> Inherit(const Trace& trace, OwnGroup& own, const Linked& linked) {
   const auto& host = trace.host;
   Column<StringId> groups;
   groups.resize(host.size(), StringId::kEmpty);
-  bool any = false, backward = false;
   for (RowId i = 0; i < host.size(); ++i) {
-    groups[i] = OwnGroup(trace, lineage, group_by, i);
-    any |= groups[i] != StringId::kEmpty;
-    backward |= trace.op_details[host.detail[i]].fwd_thread > 0;
+    groups[i] = own[i];
+    if (groups[i] == StringId::kEmpty) groups[i] = linked(i);
     if (groups[i] == StringId::kEmpty && host.parent[i] != kNoRow) {
       groups[i] = groups[host.parent[i]];
     }
   }
-  if (!any || !backward) return groups;
+  return groups;
+}
 
+Column<StringId> StacksOrModules(const Trace& trace, const Lineage& lineage, GroupBy group_by) {
+  OwnGroup own(trace, lineage, group_by);
+  Column<StringId> groups = Inherit(trace, own, [](RowId) { return StringId::kEmpty; });
+  // Where only PyTorch's own frames stand around a row, the innermost of them is better than none.
+  const auto fill_framework_frames = [&] {
+    if (group_by != GroupBy::kStack) return;
+    for (RowId i = 0; i < trace.host.size(); ++i) {
+      const RowId python = lineage.python[i];
+      if (groups[i] == StringId::kEmpty && python != kNoRow) groups[i] = trace.host.name[python];
+    }
+  };
+  fill_framework_frames();
+  const auto is_backward = [&](RowId i) {
+    return trace.host.kind[i] == SliceKind::kOp && trace.host.link[i] >= 0 &&
+           trace.op_details[trace.host.detail[i]].fwd_thread > 0;
+  };
+  bool backward = false;
+  for (RowId i = 0; i < trace.host.size() && !backward; ++i) backward = is_backward(i);
+  if (!backward) return groups;
   // Threads are not sorted by time, so a forward operator may stand after its backward one: the
   // second pass reads the finished first.
   const ForwardIndex forward(trace);
-  Column<StringId> linked;
-  linked.resize(host.size(), StringId::kEmpty);
-  for (RowId i = 0; i < host.size(); ++i) {
-    linked[i] = OwnGroup(trace, lineage, group_by, i);
-    if (linked[i] != StringId::kEmpty) continue;
-    if (host.kind[i] == SliceKind::kOp && host.link[i] >= 0 &&
-        trace.op_details[host.detail[i]].fwd_thread > 0) {
-      const RowId source = forward.Find(trace, i);
-      if (source != kNoRow) linked[i] = groups[source];
-    }
-    if (linked[i] == StringId::kEmpty && host.parent[i] != kNoRow) {
-      linked[i] = linked[host.parent[i]];
-    }
-  }
-  return linked;
+  groups = Inherit(trace, own, [&](RowId i) {
+    const RowId source = is_backward(i) ? forward.Find(trace, i) : kNoRow;
+    return source == kNoRow ? StringId::kEmpty : groups[source];
+  });
+  fill_framework_frames();
+  return groups;
 }
 
 }  // namespace
@@ -118,7 +159,7 @@ Known<Column<StringId>> GroupsOfSlices(const Trace& trace, const Lineage& lineag
     groups.resize(host.size(), StringId::kEmpty);
     for (RowId i = 0; i < host.size(); ++i) groups[i] = trace.op_details[host.detail[i]].dims;
   } else {
-    groups = Inherit(trace, lineage, group_by);
+    groups = StacksOrModules(trace, lineage, group_by);
   }
   const bool any =
       std::any_of(groups.begin(), groups.end(), [](StringId id) { return id != StringId::kEmpty; });
@@ -128,9 +169,7 @@ Known<Column<StringId>> GroupsOfSlices(const Trace& trace, const Lineage& lineag
       return Groups::Absent("the trace has no input shapes; record with record_shapes=True");
     case GroupBy::kStack:
       return Groups::Absent("the trace has no Python stacks; record with with_stack=True");
-    default:
-      return Groups::Absent(
-          "the trace names no modules; record with with_stack=True or with_modules=True");
+    default: return Groups::Absent("the trace names no modules; record with with_stack=True");
   }
 }
 

@@ -13,7 +13,8 @@ namespace hone::analyze {
 // the grouping needs (says which).
 //   kName       all empty
 //   kNameShape  the row's own "Input Dims"
-//   kStack      the nearest of: recorded call stack, Python function with a source line
+//   kStack      the nearest of: recorded call stack, Python function with a source line outside
+//               PyTorch and Triton; if there is none, inside them
 //   kModule     the nearest of: recorded module hierarchy, nn.Module slice
 // "Nearest" counts the row itself, then its ancestors. A backward operator takes what its forward
 // operator has: the latest one before it, in its process, of the same sequence number (PyTorch's
