@@ -1,0 +1,78 @@
+# A thin front for the CMake presets (CMakePresets.json). `make help` lists the words.
+# What a target needs is installed on first use by tools/install_deps (Debian packages, as root).
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := all
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+SECONDS ?= 600
+TEST_FUZZ_SECONDS ?= 25
+DEMO_TRACE := tests/traces/resnet50_bad_light.json.gz
+CONFIGURE = cmake $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache) --preset
+
+.PHONY: all demo test unit check tidy portable bench fuzz install clean help configure fuzzers
+
+all: configure
+	@cmake --build build --target hone -j $(JOBS)
+
+# Ninja configures again by itself when a CMake file changed; only the first time is ours.
+configure:
+	@tools/install_deps build
+	@[ -f build/build.ninja ] || $(CONFIGURE) release
+
+demo: all
+	build/hone analyze $(DEMO_TRACE)
+
+# ctest comes last, so that its summary is the last thing on the screen: unit tests, golden cases,
+# checks of the tree and a short run of every fuzzer are all tests of it.
+test: unit fuzzers
+	@HONE_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) ctest --test-dir build --output-on-failure \
+	  --no-tests=error -j $(JOBS)
+
+unit:
+	@tools/install_deps build test
+	@$(CONFIGURE) release
+	@cmake --build build --target hone hone_unit_tests -j $(JOBS)
+
+fuzzers:
+	@tools/install_deps build test
+	@[ -f build-fuzz/build.ninja ] || $(CONFIGURE) fuzz
+	@cmake --build build-fuzz --target fuzzers -j $(JOBS)
+
+fuzz: fuzzers
+	@tools/fuzz --seconds $(SECONDS) --jobs $(JOBS)
+
+check: configure
+	@tools/install_deps build test check
+	@$(CONFIGURE) release
+	@tools/check
+
+portable:
+	@tools/install_deps build portable
+	@tools/portable
+
+bench: configure
+	@tools/install_deps build bench
+	@$(CONFIGURE) release
+	@cmake --build build --target hone hone_bench -j $(JOBS)
+	@build/hone_bench
+	@bench/analyze_bench.py $(BENCH_ARGS)
+
+install: all
+	@cmake --install build --prefix $(PREFIX)
+
+clean:
+	rm -rf build build-debug build-asan build-tsan build-fuzz build-portable dist
+
+help:
+	@echo "make            build the program: build/hone"
+	@echo "make demo       build, then analyze a bundled real trace"
+	@echo "make test       build and run all tests (unit, golden, checks, short fuzz run)"
+	@echo "make check      layers, sizes, format and clang-tidy over the tree"
+	@echo "make fuzz       run every fuzzer for SECONDS=$(SECONDS) under ASan and UBSan"
+	@echo "make bench      speed and memory against Python's json.load; BENCH_ARGS=--curve for 4 GB"
+	@echo "make portable   dist/hone-VERSION-linux-x86_64.tar.gz, static but for glibc"
+	@echo "make install    PREFIX=$(PREFIX)"
+	@echo "make clean      remove every build folder"
+	@echo "JOBS=$(JOBS) compilers at once; cmake --preset debug|asan|tsan for other builds"
