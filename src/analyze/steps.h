@@ -14,9 +14,10 @@ namespace hone::analyze {
 
 enum class StepSource : std::uint8_t {
   kNone,
-  kProfilerStep,   // ProfilerStep#N annotations (or NVTX ranges named so, or "step N"/"iteration N")
-  kOptimizer,      // from the end of one Optimizer.step to the end of the next
+  kProfilerStep,  // ProfilerStep#N annotations (or NVTX ranges named so, or "step N"/"iteration N")
+  kOptimizer,     // from the end of one Optimizer.step to the end of the next
   kKernelPattern,  // a sequence of kernels that repeats
+  kOpPattern,      // a sequence of outermost operators that repeats, where there is no device work
 };
 const char* StepSourceName(StepSource source);
 
@@ -24,19 +25,19 @@ struct Step {
   std::string name;
   std::int64_t number = -1;  // N of ProfilerStep#N; else the ordinal
   trace::Interval span;
-  bool warm_up = false;      // told apart by rule; warm-up steps count in no steady figure
+  bool warm_up = false;  // told apart by rule; warm-up steps count in no steady figure
 };
 
-struct StepStats {           // over steady steps
+struct StepStats {  // over steady steps
   std::size_t count = 0;
   Nanos median_ns = 0, mean_ns = 0, p95_ns = 0, min_ns = 0, max_ns = 0;
 };
 
 struct Steps {
   StepSource source = StepSource::kNone;
-  std::string why_none;              // when source is kNone
-  std::vector<Step> steps;           // in time order, not overlapping
-  std::size_t warm_up_count = 0;     // leading steps marked warm_up
+  std::string why_none;           // when source is kNone
+  std::vector<Step> steps;        // in time order, not overlapping
+  std::size_t warm_up_count = 0;  // leading steps marked warm_up
   Known<StepStats> stats;
   // From the start of the first steady step to the end of the last; where there are no steps, the
   // hull of all work in the trace. Per-step figures are taken inside it.

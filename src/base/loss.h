@@ -20,43 +20,44 @@ enum class Severity : std::uint8_t {
 };
 
 enum class LossKind : std::uint8_t {
-  kTruncatedInput,         // the file ends in the middle
-  kDamagedCompression,     // the gzip or zstd stream is broken
-  kUnreadableEvent,        // an event that could not be understood and was left out
-  kRepairedEvent,          // invalid JSON in an event that was repaired and kept
-  kBadTime,                // no usable start time or duration
-  kNegativeDuration,       // duration below zero, taken as zero
-  kUnknownEvent,           // a phase or category this version does not know
-  kUnreadableMetadata,     // a file-level key that could not be understood
-  kUnlinkedDeviceWork,     // device work whose launching call is not in the file
-  kUnattributedDeviceWork, // launching call known, but no operator around it
-  kGraphUnattributed,      // kernels of a CUDA graph without node ids: no operator can be named
-  kGraphOpaque,            // whole CUDA graphs recorded as one piece of device work
-  kAmbiguousCorrelation,   // one correlation id on several launching calls
-  kLinkConflict,           // correlation and External id name different operators
-  kCrossingSlices,         // host slices on one thread that overlap without nesting
-  kStreamOverlap,          // device work that overlaps its predecessor on the same stream
-  kImplausibleDuration,    // device work longer than the whole rest of the trace; left out of sums
-  kMissingTable,           // a table or field that this analysis needs is not in the file
-  kUnclosedRange,          // a range that starts and never ends
-  kDroppedByRecorder,      // the recording tool says that it dropped data
+  kTruncatedInput,          // the file ends in the middle
+  kDamagedCompression,      // the gzip or zstd stream is broken
+  kUnreadableEvent,         // an event that could not be understood and was left out
+  kRepairedEvent,           // invalid JSON in an event that was repaired and kept
+  kBadTime,                 // no usable start time or duration
+  kNegativeDuration,        // duration below zero, taken as zero
+  kUnknownEvent,            // a phase or category this version does not know
+  kUnreadableMetadata,      // a file-level key that could not be understood
+  kUnlinkedDeviceWork,      // device work whose launching call is not in the file
+  kUnattributedDeviceWork,  // launching call known, but no operator around it
+  kGraphUnattributed,       // kernels of a CUDA graph without node ids: no operator can be named
+  kGraphOpaque,             // whole CUDA graphs recorded as one piece of device work
+  kAmbiguousCorrelation,    // one correlation id on several launching calls
+  kLinkConflict,            // correlation and External id name different operators
+  kCrossingSlices,          // host slices on one thread that overlap without nesting
+  kStreamOverlap,           // device work that overlaps its predecessor on the same stream
+  kImplausibleDuration,     // device work longer than the whole rest of the trace; left out of sums
+  kMissingTable,            // a table or field that this analysis needs is not in the file
+  kUnclosedRange,           // a range that starts and never ends
+  kDroppedByRecorder,       // the recording tool says that it dropped data
 };
 inline constexpr std::size_t kLossKindCount =
     static_cast<std::size_t>(LossKind::kDroppedByRecorder) + 1;
 
 struct LossInfo {
-  const char* id;     // stable, kebab-case, for JSON
+  const char* id;  // stable, kebab-case, for JSON
   Severity severity;
-  const char* what;   // noun phrase that follows a count: "events could not be read"
-  const char* help;   // the way out, one clause
+  const char* what;  // noun phrase that follows a count: "events could not be read"
+  const char* help;  // the way out, one clause
 };
 const LossInfo& Describe(LossKind kind);
 const char* SeverityName(Severity severity);
 
 struct LossCount {
   std::uint64_t count = 0;
-  Nanos time_ns = 0;        // time affected, where it is known
-  std::string first_detail; // the first occurrence, for people: "byte 100,000", "table NVTX_EVENTS"
+  Nanos time_ns = 0;  // time affected, where it is known
+  std::string
+      first_detail;  // the first occurrence, for people: "byte 100,000", "table NVTX_EVENTS"
 };
 
 // Value type. One per trace; readers on several threads keep their own and Merge.

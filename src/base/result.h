@@ -32,8 +32,8 @@ template <typename T>
 class [[nodiscard]] Result {
  public:
   // Implicit on purpose: `return value;` and `return Error("…");` both read naturally.
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}       // NOLINT
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}   // NOLINT
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
@@ -75,8 +75,8 @@ inline Status Ok() { return Unit{}; }
 }  // namespace hone
 
 // Returns the error of `expression` (a Result or Status) from the enclosing function.
-#define HONE_RETURN_IF_ERROR(expression)                      \
-  do {                                                        \
-    auto hone_status = (expression);                          \
-    if (!hone_status) return std::move(hone_status).error();  \
+#define HONE_RETURN_IF_ERROR(expression)                     \
+  do {                                                       \
+    auto hone_status = (expression);                         \
+    if (!hone_status) return std::move(hone_status).error(); \
   } while (false)

@@ -36,8 +36,7 @@ std::uint64_t HashOf(const LaunchConfig& l) {
   return Mix(h, static_cast<std::uint64_t>(l.occupancy_pct * 100));
 }
 std::uint64_t HashOf(const GraphNode& n) {
-  return Mix(Mix(0, static_cast<std::uint64_t>(n.graph_id)),
-             static_cast<std::uint64_t>(n.node_id));
+  return Mix(Mix(0, static_cast<std::uint64_t>(n.graph_id)), static_cast<std::uint64_t>(n.node_id));
 }
 std::uint64_t HashOf(const Collective& c) {
   std::uint64_t h = Mix(Mix(Mix(0, c.name), c.dtype), c.group_name);

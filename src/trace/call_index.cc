@@ -21,7 +21,8 @@ CallIndex::CallIndex(const Trace& trace, SliceKind kind) {
   // CUPTI numbers calls one by one, so ids of one process are dense: a plain array is enough. It
   // gives up at the first id seen twice.
   const bool one_process = trace.processes.size() <= 1 || trace.info.format == Format::kKineto;
-  const std::uint64_t span = static_cast<std::uint64_t>(highest) - static_cast<std::uint64_t>(lowest);
+  const std::uint64_t span =
+      static_cast<std::uint64_t>(highest) - static_cast<std::uint64_t>(lowest);
   if (one_process && span < 16 * count + 1024) {
     first_id_ = lowest;
     dense_.assign(span + 1, kNoRow);
@@ -65,15 +66,15 @@ RowId CallIndex::Find(std::int64_t id, RowId process, Nanos no_later_than_ns) co
   if (sorted_.empty()) return kNoRow;
   const bool any_process = process == kNoRow || sorted_.front().process == kNoRow;
   const RowId low = any_process ? 0 : process;
-  const auto first = std::lower_bound(
-      sorted_.begin(), sorted_.end(), std::make_pair(id, low),
-      [](const Entry& e, const std::pair<std::int64_t, RowId>& key) {
-        return std::tie(e.id, e.process) < std::tie(key.first, key.second);
-      });
+  const auto first =
+      std::lower_bound(sorted_.begin(), sorted_.end(), std::make_pair(id, low),
+                       [](const Entry& e, const std::pair<std::int64_t, RowId>& key) {
+                         return std::tie(e.id, e.process) < std::tie(key.first, key.second);
+                       });
   if (first == sorted_.end() || first->id != id) return kNoRow;
   if (!any_process && first->process != process) return kNoRow;
-  const auto after = std::upper_bound(
-      first, sorted_.end(), no_later_than_ns, [&](Nanos time, const Entry& e) {
+  const auto after =
+      std::upper_bound(first, sorted_.end(), no_later_than_ns, [&](Nanos time, const Entry& e) {
         return e.id != id || e.process != first->process || time < e.start_ns;
       });
   return after == first ? first->row : (after - 1)->row;

@@ -32,8 +32,8 @@ class CallIndex {
   };
 
   std::int64_t first_id_ = 0;
-  std::vector<RowId> dense_;     // by id − first_id_; empty when sorted_ is used
-  std::vector<Entry> sorted_;    // by (id, process, start)
+  std::vector<RowId> dense_;   // by id − first_id_; empty when sorted_ is used
+  std::vector<Entry> sorted_;  // by (id, process, start)
   std::uint64_t duplicates_ = 0;
 };
 

@@ -65,9 +65,8 @@ void SortDevice(DeviceWork& device) {
 }
 
 void SortMemory(MemoryEvents& memory) {
-  const auto order = SortedOrder(memory.size(), [&](RowId a, RowId b) {
-    return memory.time_ns[a] < memory.time_ns[b];
-  });
+  const auto order = SortedOrder(
+      memory.size(), [&](RowId a, RowId b) { return memory.time_ns[a] < memory.time_ns[b]; });
   if (order.empty()) return;
   memory.time_ns.Permute(order);
   memory.thread.Permute(order);
@@ -176,7 +175,10 @@ void Link(Trace& trace) {
   const CallIndex ops(trace, SliceKind::kOp);
   const std::vector<RowId> innermost = InnermostOps(host);
 
-  struct Tally { std::uint64_t count = 0; Nanos time = 0; };
+  struct Tally {
+    std::uint64_t count = 0;
+    Nanos time = 0;
+  };
   Tally unlinked, unattributed, conflict, graph;
   for (RowId i = 0; i < device.size(); ++i) {
     const auto count = [&](Tally& tally) {

@@ -30,27 +30,27 @@ struct TraceInfo {
   Format format = Format::kKineto;
   Nanos base_time_ns = 0;
   std::string trace_name;
-  std::string recorder;         // "PyTorch profiler", "Nsight Systems 2026.2.1"
+  std::string recorder;  // "PyTorch profiler", "Nsight Systems 2026.2.1"
   std::string cuda_runtime_version, cuda_driver_version, cupti_version, nccl_version;
   // torch.profiler settings; -1 unknown, 0 off, 1 on.
   int with_stack = -1, record_shapes = -1, profile_memory = -1, with_flops = -1, with_modules = -1;
   std::int64_t rank = -1, world_size = -1;
-  std::string backend;          // of torch.distributed
-  std::uint64_t input_bytes = 0;       // on disk
-  std::uint64_t raw_bytes = 0;         // after decompression
-  std::uint64_t events_seen = 0;       // records in the file, kept or not
-  bool compression_damaged = false;    // the answer covers only what stands before the damage
+  std::string backend;               // of torch.distributed
+  std::uint64_t input_bytes = 0;     // on disk
+  std::uint64_t raw_bytes = 0;       // after decompression
+  std::uint64_t events_seen = 0;     // records in the file, kept or not
+  bool compression_damaged = false;  // the answer covers only what stands before the damage
 };
 
 struct ProcessGroup {
   std::string name, description, backend;
-  std::vector<std::int64_t> ranks;     // as far as the file lists them
+  std::vector<std::int64_t> ranks;  // as far as the file lists them
   std::int64_t size = -1;
 };
 
 struct Process {
-  std::int64_t pid = -1;        // -1 when the file names it by text only
-  std::string name;             // "python3"; for text pids, that text
+  std::int64_t pid = -1;  // -1 when the file names it by text only
+  std::string name;       // "python3"; for text pids, that text
 };
 
 struct Thread {
@@ -62,7 +62,7 @@ struct Thread {
 
 struct Device {
   std::int64_t id = -1;
-  std::string name;             // "NVIDIA H200"
+  std::string name;  // "NVIDIA H200"
   Bytes memory_bytes = -1;
   int compute_major = -1, compute_minor = -1;
   int sm_count = -1, warp_size = -1;
@@ -72,8 +72,8 @@ struct Device {
 
 struct Stream {
   RowId device = kNoRow;
-  RowId process = kNoRow;       // where the format says so (nsys); else kNoRow
-  std::int64_t id = -1;         // as the vendor numbers it
+  RowId process = kNoRow;  // where the format says so (nsys); else kNoRow
+  std::int64_t id = -1;    // as the vendor numbers it
 };
 
 enum class SliceKind : std::uint8_t {
@@ -94,12 +94,12 @@ struct HostSlices {
   Column<Nanos> start_ns, duration_ns;
   Column<StringId> name;
   Column<SliceKind> kind;
-  Column<std::uint16_t> thread;       // index into Trace::threads
-  Column<std::int64_t> id;            // op, annotation: External id; API: correlation; Python: id
-  Column<std::int64_t> link;          // op: sequence number (-1 none); API: External id;
-                                      // Python: parent id; annotation: 0
-  Column<std::uint32_t> detail;       // row of Trace::op_details; 0: none
-  Column<RowId> parent;               // nearest slice around it on its thread; kNoRow at the root
+  Column<std::uint16_t> thread;  // index into Trace::threads
+  Column<std::int64_t> id;       // op, annotation: External id; API: correlation; Python: id
+  Column<std::int64_t> link;     // op: sequence number (-1 none); API: External id;
+                                 // Python: parent id; annotation: 0
+  Column<std::uint32_t> detail;  // row of Trace::op_details; 0: none
+  Column<RowId> parent;          // nearest slice around it on its thread; kNoRow at the root
 
   std::size_t size() const { return start_ns.size(); }
   Nanos end_ns(RowId i) const { return start_ns[i] + duration_ns[i]; }
@@ -109,20 +109,28 @@ struct HostSlices {
 // JSON text of the file ("[[64, 3, 224, 224], []]"), parsed only by the analyses that need them.
 struct OpDetail {
   StringId dims = StringId::kEmpty, types = StringId::kEmpty, strides = StringId::kEmpty;
-  StringId concrete = StringId::kEmpty;     // "Concrete Inputs"
-  StringId module = StringId::kEmpty;       // "Module Hierarchy"
-  StringId stack = StringId::kEmpty;        // "Call stack", frames separated by ";"
-  std::uint32_t collective = 0;             // row of Trace::collectives
-  std::int32_t fwd_thread = -1;             // "Fwd thread id": > 0 marks a backward operator
+  StringId concrete = StringId::kEmpty;  // "Concrete Inputs"
+  StringId module = StringId::kEmpty;    // "Module Hierarchy"
+  StringId stack = StringId::kEmpty;     // "Call stack", frames separated by ";"
+  std::uint32_t collective = 0;          // row of Trace::collectives
+  std::int32_t fwd_thread = -1;          // "Fwd thread id": > 0 marks a backward operator
   friend bool operator==(const OpDetail&, const OpDetail&) = default;
 };
 
 enum class WorkKind : std::uint8_t {
-  kKernel, kCopy, kSet,
-  kGraph,       // a whole CUDA graph recorded as one piece (nsys default)
+  kKernel,
+  kCopy,
+  kSet,
+  kGraph,  // a whole CUDA graph recorded as one piece (nsys default)
 };
-enum class CopyDirection : std::uint8_t { kUnknown, kHostToDevice, kDeviceToHost, kDeviceToDevice,
-                                          kPeerToPeer, kHostToHost };
+enum class CopyDirection : std::uint8_t {
+  kUnknown,
+  kHostToDevice,
+  kDeviceToHost,
+  kDeviceToDevice,
+  kPeerToPeer,
+  kHostToHost
+};
 enum class MemoryKind : std::uint8_t { kUnknown, kPageable, kPinned, kDevice, kManaged, kArray };
 
 // Everything that runs on a device. After Finish: sorted by start (longer first on a tie).
@@ -152,19 +160,19 @@ struct LaunchConfig {
   std::int32_t registers_per_thread = -1;
   std::int64_t shared_memory_bytes = -1;
   float blocks_per_sm = -1, warps_per_sm = -1;
-  float occupancy_pct = -1;           // "est. achieved occupancy %"
+  float occupancy_pct = -1;  // "est. achieved occupancy %"
   friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
 };
 
 struct GraphNode {
-  std::int64_t graph_id = 0, node_id = 0;   // 0: not given
+  std::int64_t graph_id = 0, node_id = 0;  // 0: not given
   friend bool operator==(const GraphNode&, const GraphNode&) = default;
 };
 
 // One collective as its metadata describes it, one row per distinct combination; row 0 is "none".
 struct Collective {
-  StringId name = StringId::kEmpty;         // "allreduce", "_allgather_base"
-  StringId dtype = StringId::kEmpty;        // "Float", "BFloat16"
+  StringId name = StringId::kEmpty;   // "allreduce", "_allgather_base"
+  StringId dtype = StringId::kEmpty;  // "Float", "BFloat16"
   std::int64_t in_elements = -1, out_elements = -1, group_size = -1;
   StringId in_split = StringId::kEmpty, out_split = StringId::kEmpty;
   StringId group_name = StringId::kEmpty, group_description = StringId::kEmpty;
@@ -176,18 +184,18 @@ struct Collective {
 // Synchronization as the device side records it ("cuda_sync"). Host calls that block are kApi.
 struct SyncRecords {
   Column<Nanos> start_ns, duration_ns;
-  Column<StringId> name;                // "Stream Sync", "Event Sync", "Stream Wait Event", …
-  Column<std::uint16_t> stream;         // UINT16_MAX: whole context
+  Column<StringId> name;         // "Stream Sync", "Event Sync", "Stream Wait Event", …
+  Column<std::uint16_t> stream;  // UINT16_MAX: whole context
   Column<std::int64_t> correlation;
-  Column<std::int64_t> wait_on_stream;  // -1: none
-  Column<std::int64_t> event_id;        // nsys: eventSyncId, which is unique; 0: none
+  Column<std::int64_t> wait_on_stream;            // -1: none
+  Column<std::int64_t> event_id;                  // nsys: eventSyncId, which is unique; 0: none
   Column<std::int64_t> event_record_correlation;  // call that recorded the event; 0: none
   std::size_t size() const { return start_ns.size(); }
 };
 
 // Event records (cudaEventRecord as the device saw it).
 struct EventRecords {
-  Column<Nanos> time_ns;                // 0: not collected
+  Column<Nanos> time_ns;  // 0: not collected
   Column<std::uint16_t> stream;
   Column<std::int64_t> correlation, event_id;
   std::size_t size() const { return time_ns.size(); }
@@ -202,7 +210,7 @@ struct MemoryEvents {
   Column<MemoryDevice> device_type;
   Column<std::int16_t> device_id;
   Column<std::uint64_t> address;
-  Column<Bytes> bytes;                  // negative: freed
+  Column<Bytes> bytes;                            // negative: freed
   Column<Bytes> total_allocated, total_reserved;  // after the event; -1: not given
   std::size_t size() const { return time_ns.size(); }
 };
@@ -217,7 +225,7 @@ struct Counters {
 struct Instants {
   Column<Nanos> time_ns;
   Column<StringId> name;
-  Column<std::uint16_t> thread;         // UINT16_MAX: whole trace
+  Column<std::uint16_t> thread;  // UINT16_MAX: whole trace
   std::size_t size() const { return time_ns.size(); }
 };
 
@@ -226,7 +234,7 @@ struct Flows {
   Column<std::int64_t> id;
   Column<Nanos> time_ns;
   Column<std::uint16_t> thread;
-  Column<std::uint8_t> finish;          // 0: start, 1: finish
+  Column<std::uint8_t> finish;  // 0: start, 1: finish
   std::size_t size() const { return id.size(); }
 };
 

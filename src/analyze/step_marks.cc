@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that the program or its profiler marked on a host thread.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "analyze/step_source.h"
+
+namespace hone::analyze {
+namespace {
+
+using trace::RowId;
+using trace::SliceKind;
+
+constexpr std::string_view kProfilerStep = "ProfilerStep#";
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
+char Lower(char c) { return IsUpper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool EndsWithNoCase(std::string_view text, std::string_view lower_suffix) {
+  if (text.size() < lower_suffix.size()) return false;
+  text.remove_prefix(text.size() - lower_suffix.size());
+  return std::equal(text.begin(), text.end(), lower_suffix.begin(),
+                    [](char a, char b) { return Lower(a) == b; });
+}
+
+// "train_step", "TrainStep", "step": the last word says that a step is meant. Micro-batches are
+// parts of a step.
+bool NamesAStep(std::string_view prefix) {
+  for (const std::string_view word : {"step", "iteration", "iter", "batch"}) {
+    if (!EndsWithNoCase(prefix, word)) continue;
+    const std::string_view before = prefix.substr(0, prefix.size() - word.size());
+    if (EndsWithNoCase(before, "micro") || EndsWithNoCase(before, "micro_") ||
+        EndsWithNoCase(before, "micro-") || EndsWithNoCase(before, "micro ")) {
+      return false;
+    }
+    // A word begins at a separator, or with a capital ("TrainStep").
+    return before.empty() || !IsLetter(before.back()) || IsUpper(prefix[before.size()]);
+  }
+  return false;
+}
+
+struct Mark {
+  std::uint32_t family;  // 0: ProfilerStep
+  std::uint16_t thread;
+  std::int64_t number;
+  RowId row;
+};
+
+// Every step label of the trace, parsed once per distinct name.
+std::vector<Mark> CollectMarks(const trace::Trace& trace) {
+  constexpr std::int32_t kUnseen = -2, kNoLabel = -1;
+  std::vector<std::int32_t> label_of(trace.strings.size(), kUnseen);
+  std::vector<std::pair<std::uint32_t, std::int64_t>> labels;
+  std::unordered_map<std::string_view, std::uint32_t> families{{kProfilerStep, 0}};
+  std::vector<Mark> marks;
+  const trace::HostSlices& host = trace.host;
+  for (RowId i = 0; i < host.size(); ++i) {
+    // Files of 2021 carry ProfilerStep as an operator.
+    if (host.kind[i] != SliceKind::kAnnotation && host.kind[i] != SliceKind::kOp) continue;
+    std::int32_t& label = label_of[static_cast<std::uint32_t>(host.name[i])];
+    if (label == kUnseen) {
+      StepLabel parsed;
+      label = kNoLabel;
+      if (ParseStepLabel(trace.HostName(i), parsed)) {
+        const auto family = static_cast<std::uint32_t>(families.size());
+        label = static_cast<std::int32_t>(labels.size());
+        labels.emplace_back(families.emplace(parsed.family, family).first->second, parsed.number);
+      }
+    }
+    if (label == kNoLabel) continue;
+    const auto [family, number] = labels[static_cast<std::size_t>(label)];
+    if (host.kind[i] == SliceKind::kOp && family != 0) continue;
+    marks.push_back({family, host.thread[i], number, i});
+  }
+  return marks;
+}
+
+// Steps of one thread's marks, which stand in time order. A mark inside the one before it is a
+// copy or a part and is dropped; one that begins before the last one ends cuts it short.
+std::vector<Step> Disjoint(const trace::Trace& trace, const Mark* first, const Mark* last) {
+  std::vector<Step> steps;
+  for (const Mark* mark = first; mark != last; ++mark) {
+    const trace::Interval span{trace.host.start_ns[mark->row], trace.host.end_ns(mark->row)};
+    if (span.end_ns <= span.begin_ns) continue;
+    if (!steps.empty()) {
+      trace::Interval& before = steps.back().span;
+      if (span.end_ns <= before.end_ns || span.begin_ns <= before.begin_ns) continue;
+      before.end_ns = std::min(before.end_ns, span.begin_ns);
+    }
+    steps.push_back({std::string(trace.HostName(mark->row)), mark->number, span, false});
+  }
+  return steps;
+}
+
+// A first or last step that is less than half as long as the median of the others and holds less
+// than half as many events was cut by the recorded window: torch.profiler without a schedule ends
+// with such a stub. A step that is merely fast keeps its events and stays. With fewer than four
+// steps one of the others may be a long first one (compilation), so only a twentieth counts as cut.
+void DropCutSteps(const trace::Trace& trace, const trace::Thread& thread,
+                  std::vector<Step>& steps) {
+  const trace::HostSlices& host = trace.host;
+  const auto events = [&](const Step& step) {
+    const auto begin = host.start_ns.begin() + thread.first_slice;
+    const auto end = host.start_ns.begin() + thread.last_slice;
+    return std::lower_bound(begin, end, step.span.end_ns) -
+           std::lower_bound(begin, end, step.span.begin_ns);
+  };
+  const auto is_cut = [&](std::size_t candidate) {
+    std::vector<Nanos> lengths;
+    std::vector<std::ptrdiff_t> counts;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (i == candidate) continue;
+      lengths.push_back(steps[i].span.length());
+      counts.push_back(events(steps[i]));
+    }
+    const auto middle = static_cast<std::ptrdiff_t>(lengths.size() / 2);
+    std::nth_element(lengths.begin(), lengths.begin() + middle, lengths.end());
+    std::nth_element(counts.begin(), counts.begin() + middle, counts.end());
+    const int part = steps.size() >= 4 ? 2 : 20;
+    return steps[candidate].span.length() < lengths[lengths.size() / 2] / part &&
+           events(steps[candidate]) < counts[counts.size() / 2] / part;
+  };
+  if (steps.size() >= 2 && is_cut(steps.size() - 1)) steps.pop_back();
+  if (steps.size() >= 2 && is_cut(0)) steps.erase(steps.begin());
+}
+
+bool Increasing(const std::vector<Step>& steps) {
+  return std::is_sorted(steps.begin(), steps.end(),
+                        [](const Step& a, const Step& b) { return a.number <= b.number; });
+}
+
+// The rows of optimizer steps of one thread, outermost only (wrappers nest the real one), in time
+// order.
+std::vector<RowId> OptimizerRows(const trace::Trace& trace) {
+  std::vector<std::uint8_t> is_optimizer(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
+  std::vector<std::vector<RowId>> by_thread(trace.threads.size());
+  const trace::HostSlices& host = trace.host;
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != SliceKind::kAnnotation && host.kind[i] != SliceKind::kOp) continue;
+    std::uint8_t& known = is_optimizer[static_cast<std::uint32_t>(host.name[i])];
+    if (known == 0) {
+      const std::string_view name = trace.HostName(i);
+      known = name.starts_with("Optimizer.step#") && name.ends_with(".step") ? 2 : 1;
+    }
+    if (known == 1) continue;
+    std::vector<RowId>& rows = by_thread[host.thread[i]];
+    if (!rows.empty() && host.start_ns[i] < host.end_ns(rows.back())) continue;
+    rows.push_back(i);
+  }
+  const auto most =
+      std::max_element(by_thread.begin(), by_thread.end(),
+                       [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  return most == by_thread.end() ? std::vector<RowId>{} : *most;
+}
+
+// Smallest p with key[i] == key[i + p] from the second cycle on (state is built in the first), and
+// at least two cycles after it; 0: none up to 16.
+template <typename Key>
+std::size_t Period(const std::vector<Key>& keys) {
+  for (std::size_t p = 1; p <= 16 && 2 * p <= keys.size(); ++p) {
+    const std::size_t from = keys.size() >= 3 * p ? p : 0;
+    bool periodic = true;
+    for (std::size_t i = from; i + p < keys.size() && periodic; ++i) {
+      periodic = keys[i] == keys[i + p];
+    }
+    if (periodic) return p;
+  }
+  return 0;
+}
+
+// One optimizer row per iteration. A program with several optimizers (a GAN) steps each in turn:
+// the first of every cycle marks the iteration. Two optimizers of one class share a name; they are
+// told apart by the number of events inside, which follows their parameters.
+std::vector<RowId> OnePerIteration(const trace::Trace& trace, const std::vector<RowId>& rows) {
+  const trace::HostSlices& host = trace.host;
+  std::vector<StringId> names;
+  std::vector<std::pair<StringId, RowId>> shapes;
+  for (const RowId row : rows) {
+    names.push_back(host.name[row]);
+    const auto begin = host.start_ns.begin() + row;
+    const auto end = host.start_ns.begin() + trace.threads[host.thread[row]].last_slice;
+    shapes.emplace_back(host.name[row],
+                        static_cast<RowId>(std::lower_bound(begin, end, host.end_ns(row)) - begin));
+  }
+  std::size_t period = Period(names);
+  std::vector<RowId> chosen;
+  if (period == 0) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (names[i] == names[0] && (i == 0 || names[i - 1] != names[0])) chosen.push_back(rows[i]);
+    }
+    return chosen;
+  }
+  if (period == 1) period = std::max<std::size_t>(Period(shapes), 1);
+  for (std::size_t i = 0; i < rows.size(); i += period) chosen.push_back(rows[i]);
+  return chosen;
+}
+
+}  // namespace
+
+bool ParseStepLabel(std::string_view name, StepLabel& label) {
+  const std::size_t slash = name.find('/');  // "step 12/100"
+  if (slash != std::string_view::npos && slash > 0 && IsDigit(name[slash - 1])) {
+    name = name.substr(0, slash);
+  }
+  while (!name.empty() && (name.back() == ']' || name.back() == ')')) name.remove_suffix(1);
+  std::size_t digits = name.size();
+  while (digits > 0 && IsDigit(name[digits - 1])) --digits;
+  if (digits == name.size() || name.size() - digits > 18) return false;
+  std::size_t prefix = digits;
+  while (prefix > 0 &&
+         std::string_view(" _#:-=.[(").find(name[prefix - 1]) != std::string_view::npos) {
+    --prefix;
+  }
+  if (!NamesAStep(name.substr(0, prefix))) return false;
+  label.family = name.substr(0, digits);
+  label.number = 0;
+  for (const char c : name.substr(digits)) label.number = label.number * 10 + (c - '0');
+  return true;
+}
+
+std::vector<Step> StepsFromLabels(const trace::Trace& trace) {
+  std::vector<Mark> marks = CollectMarks(trace);
+  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) {
+    return a.family != b.family ? a.family < b.family : a.thread < b.thread;
+  });
+  std::vector<Step> best;
+  std::uint32_t best_family = 0;
+  for (std::size_t i = 0, end = 0; i < marks.size(); i = end) {
+    const Mark first = marks[i];
+    while (end < marks.size() && marks[end].family == first.family &&
+           marks[end].thread == first.thread) {
+      ++end;
+    }
+    if (first.family != 0 && best_family == 0 && !best.empty()) break;  // ProfilerStep wins
+    std::vector<Step> steps = Disjoint(trace, marks.data() + i, marks.data() + end);
+    if (first.family != 0 && (steps.size() < 2 || !Increasing(steps))) continue;
+    DropCutSteps(trace, trace.threads[first.thread], steps);
+    if (steps.size() > best.size()) {
+      best = std::move(steps);
+      best_family = first.family;
+    }
+  }
+  return best;
+}
+
+std::vector<Step> StepsFromOptimizer(const trace::Trace& trace) {
+  const std::vector<RowId> all = OptimizerRows(trace);
+  if (all.size() < 2) return {};
+  const std::vector<RowId> rows = OnePerIteration(trace, all);
+  std::vector<Step> steps;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const trace::Interval span{trace.host.end_ns(rows[i - 1]), trace.host.end_ns(rows[i])};
+    const auto ordinal = static_cast<std::int64_t>(i);
+    steps.push_back({"step " + std::to_string(ordinal), ordinal, span, false});
+  }
+  return steps;
+}
+
+}  // namespace hone::analyze

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyze/step_source.h"
+
+namespace hone::analyze {
+namespace {
+
+using trace::RowId;
+
+Nanos Median(std::vector<Nanos> values) {
+  const std::size_t middle = values.size() / 2;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(middle);
+  std::nth_element(values.begin(), at, values.end());
+  if (values.size() % 2 == 1) return *at;
+  const Nanos below = *std::max_element(values.begin(), at);
+  return below + (*at - below) / 2;
+}
+
+// Leading steps that are much longer than the later ones: lazy initialization, autotuning,
+// compilation, a cold allocator. "Much longer" is the median of the later half plus a fifth of it,
+// or three median absolute deviations where steps vary more than that: a fifth is above the spread
+// of steady steps (our traces vary by up to 14 %) and far below what warm-up costs; the median and
+// the deviation of the later half do not move with the outliers they are to find. Only leading
+// steps count: a slow step in the middle is a finding, not warm-up. Never more than half, or there
+// would be nothing to compare with.
+std::size_t MarkWarmUp(std::vector<Step>& steps) {
+  const std::size_t half = steps.size() / 2;
+  std::vector<Nanos> later, deviations;
+  for (std::size_t i = half; i < steps.size(); ++i) later.push_back(steps[i].span.length());
+  const Nanos median = Median(later);
+  for (const Nanos length : later) deviations.push_back(std::abs(length - median));
+  const Nanos limit = median + std::max(median / 5, 3 * Median(deviations));
+  std::size_t count = 0;
+  while (count < half && steps[count].span.length() > limit) steps[count++].warm_up = true;
+  return count;
+}
+
+StepStats Summarize(const std::vector<Step>& steps, std::size_t first) {
+  std::vector<Nanos> lengths;
+  double sum = 0;
+  for (std::size_t i = first; i < steps.size(); ++i) {
+    lengths.push_back(steps[i].span.length());
+    sum += static_cast<double>(lengths.back());
+  }
+  std::sort(lengths.begin(), lengths.end());
+  StepStats stats;
+  stats.count = lengths.size();
+  stats.median_ns = Median(lengths);
+  stats.mean_ns = std::llround(sum / static_cast<double>(lengths.size()));
+  stats.min_ns = lengths.front();
+  stats.max_ns = lengths.back();
+  // Linear interpolation between the two nearest ranks, as numpy.percentile does by default.
+  const double rank = 0.95 * static_cast<double>(lengths.size() - 1);
+  const auto below = static_cast<std::size_t>(rank);
+  const std::size_t above = std::min(below + 1, lengths.size() - 1);
+  stats.p95_ns =
+      lengths[below] + std::llround((rank - static_cast<double>(below)) *
+                                    static_cast<double>(lengths[above] - lengths[below]));
+  return stats;
+}
+
+// Hull of device work, or of host work where there is none.
+trace::Interval HullOfWork(const trace::Trace& trace) {
+  trace::Interval hull{INT64_MAX, INT64_MIN};
+  const auto add = [&](Nanos begin, Nanos end) {
+    hull.begin_ns = std::min(hull.begin_ns, begin);
+    hull.end_ns = std::max(hull.end_ns, end);
+  };
+  for (RowId i = 0; i < trace.device.size(); ++i) {
+    add(trace.device.start_ns[i], trace.device.end_ns(i));
+  }
+  if (trace.device.size() == 0) {
+    for (RowId i = 0; i < trace.host.size(); ++i) add(trace.host.start_ns[i], trace.host.end_ns(i));
+  }
+  return hull.begin_ns <= hull.end_ns ? hull : trace::Interval{};
+}
+
+}  // namespace
+
+const char* StepSourceName(StepSource source) {
+  switch (source) {
+    case StepSource::kNone: return "none";
+    case StepSource::kProfilerStep: return "step marks";
+    case StepSource::kOptimizer: return "optimizer steps";
+    case StepSource::kKernelPattern: return "repeating kernels";
+    case StepSource::kOpPattern: return "repeating operators";
+  }
+  return "none";
+}
+
+Steps FindSteps(const trace::Trace& trace) {
+  Steps found;
+  struct Attempt {
+    StepSource source;
+    std::vector<Step> (*find)(const trace::Trace&);
+  };
+  const bool has_device = trace.device.size() > 0;
+  const Attempt attempts[] = {
+      {StepSource::kProfilerStep, StepsFromLabels},
+      {StepSource::kOptimizer, StepsFromOptimizer},
+      has_device ? Attempt{StepSource::kKernelPattern, StepsFromDevicePattern}
+                 : Attempt{StepSource::kOpPattern, StepsFromOpPattern},
+  };
+  for (const Attempt& attempt : attempts) {
+    found.steps = attempt.find(trace);
+    if (found.steps.empty()) continue;
+    found.source = attempt.source;
+    break;
+  }
+  if (found.steps.empty()) {
+    found.why_none = std::string("no step marks, no optimizer steps, and no sequence of ") +
+                     (has_device ? "kernels" : "operators") + " that repeats three times";
+    found.stats = Known<StepStats>::Absent("no steps in this trace");
+    found.steady_window = HullOfWork(trace);
+    return found;
+  }
+  found.warm_up_count = MarkWarmUp(found.steps);
+  found.stats = Summarize(found.steps, found.warm_up_count);
+  found.steady_window = {found.steps[found.warm_up_count].span.begin_ns,
+                         found.steps.back().span.end_ns};
+  return found;
+}
+
+}  // namespace hone::analyze

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "base/byte_source.h"
+
+namespace hone::importer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 5> kTraceEndings = {".json", ".json.gz", ".json.zst",
+                                                           ".sqlite", ".json.tmp"};
+
+bool HasTraceEnding(std::string_view name) {
+  return std::any_of(kTraceEndings.begin(), kTraceEndings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+// "rank2" before "rank10": runs of digits compare as numbers.
+bool NaturalLess(const std::string& a, const std::string& b) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (digit(a[i]) && digit(b[j])) {
+      while (i < a.size() && a[i] == '0') ++i;
+      while (j < b.size() && b[j] == '0') ++j;
+      std::size_t a_end = i, b_end = j;
+      while (a_end < a.size() && digit(a[a_end])) ++a_end;
+      while (b_end < b.size() && digit(b[b_end])) ++b_end;
+      if (a_end - i != b_end - j) return a_end - i < b_end - j;
+      const int order = a.compare(i, a_end - i, b, j, b_end - j);
+      if (order != 0) return order < 0;
+      i = a_end;
+      j = b_end;
+    } else {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i;
+      ++j;
+    }
+  }
+  if (i == a.size() && j == b.size()) return a < b;  // differ in leading zeros at most
+  return i == a.size();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> FindTraces(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    return Error(fmt::format("{}: no such file or directory", path));
+  }
+  if (error) return Error(fmt::format("{}: cannot be read: {}", path, error.message()));
+  if (status.type() != fs::file_type::directory) return std::vector<std::string>{path};
+  std::vector<std::string> found;
+  std::size_t others = 0;
+  fs::directory_iterator entries(path, error);
+  if (error) return Error(fmt::format("{}: cannot be read: {}", path, error.message()));
+  for (const fs::directory_iterator end; entries != end; entries.increment(error)) {
+    if (error) break;
+    const bool regular = entries->is_regular_file(error);
+    if (regular && HasTraceEnding(entries->path().filename().string())) {
+      found.push_back(entries->path().string());
+    } else {
+      ++others;
+    }
+  }
+  if (found.empty()) {
+    return Error(
+        fmt::format("{}: no traces in this directory ({} other entries); expected *.json, "
+                    "*.json.gz, *.json.zst or *.sqlite",
+                    path, others));
+  }
+  std::sort(found.begin(), found.end(), NaturalLess);
+  return found;
+}
+
+Result<trace::Trace> LoadTrace(const std::string& path, const ImportOptions& options) {
+  const std::string head = ReadFileHead(path, 16);
+  if (head == std::string_view("SQLite format 3\0", 16)) return LoadNsys(path, options);
+  if (head.size() == 16 && head.find_first_not_of('\0') == std::string::npos) {
+    return LoadNsys(path, options);  // a header of zeros: an export that was interrupted
+  }
+  if (path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
+    return Error(fmt::format(
+        "{}: an Nsight Systems report; export it first: nsys export --type sqlite {}", path, path));
+  }
+  return LoadKineto(path, options);
+}
+
+}  // namespace hone::importer

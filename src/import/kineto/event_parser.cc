@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/kineto/event_parser.h"
+
+#include <simdjson.h>
+
+#include <cstring>
+
+#include "import/kineto/event_fields.h"
+#include "import/kineto/window_reader.h"
+
+namespace hone::importer::kineto {
+namespace {
+
+namespace od = simdjson::ondemand;
+
+// The key's text. Keys with escapes keep them; none that we look for has one.
+std::string_view KeyText(od::raw_json_string key) {
+  const char* const text = key.raw();
+  std::size_t length = 0;
+  while (text[length] != '"') length += text[length] == '\\' ? 2 : 1;
+  return {text, length};
+}
+
+// The JSON text of a value: all of an array or object, the token of a scalar.
+bool RawText(od::value value, std::string_view* text) {
+  od::json_type type;
+  if (value.type().get(type) != simdjson::SUCCESS) {
+    *text = value.raw_json_token();  // NaN, inf and other tokens that are not JSON
+    return true;
+  }
+  switch (type) {
+    case od::json_type::array: {
+      od::array array;
+      return value.get_array().get(array) == simdjson::SUCCESS &&
+             array.raw_json().get(*text) == simdjson::SUCCESS;
+    }
+    case od::json_type::object: {
+      od::object object;
+      return value.get_object().get(object) == simdjson::SUCCESS &&
+             object.raw_json().get(*text) == simdjson::SUCCESS;
+    }
+    default: *text = value.raw_json_token(); return true;
+  }
+}
+
+using Scalars = std::vector<std::pair<std::string_view, std::string_view>>;
+
+bool ParseArgs(od::value value, RawEvent& event, Scalars& scalars) {
+  if (value.raw_json_token().front() != '{') return true;  // "args": null carries nothing
+  od::object args;
+  if (value.get_object().get(args) != simdjson::SUCCESS) return false;
+  // A writer that sorts its keys puts the arguments before the phase.
+  const bool keep_scalars = event.phase == 0 || event.phase == 'C' || event.phase == 'M';
+  for (auto field : args) {
+    od::raw_json_string key;
+    od::value argument;
+    if (field.key().get(key) != simdjson::SUCCESS ||
+        field.value().get(argument) != simdjson::SUCCESS) {
+      return false;
+    }
+    const std::string_view name = KeyText(key);
+    std::string_view text = argument.raw_json_token();
+    if (keep_scalars && text.front() != '[' && text.front() != '{')
+      scalars.emplace_back(name, text);
+    if (const ArgSetter setter = FindArg(name); setter != nullptr) {
+      if (text.front() == '[' || text.front() == '{') {
+        if (!RawText(argument, &text)) return false;
+      }
+      setter(event, text);
+    }
+  }
+  return true;
+}
+
+bool ParseEvent(od::object object, RawEvent& event, Scalars& scalars) {
+  scalars.clear();
+  event.scalars = &scalars;
+  for (auto field : object) {
+    od::raw_json_string key;
+    od::value value;
+    if (field.key().get(key) != simdjson::SUCCESS ||
+        field.value().get(value) != simdjson::SUCCESS) {
+      return false;
+    }
+    const std::string_view name = KeyText(key);
+    if (name == "args") {
+      if (!ParseArgs(value, event, scalars)) return false;
+    } else {
+      SetEventField(event, name, value.raw_json_token());
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+struct EventParser::State {
+  od::parser parser;
+  od::document document;
+  const char* at = nullptr;  // start of what is being parsed now
+  od::array events;
+  Scalars scalars;
+};
+
+EventParser::EventParser() : state_(std::make_unique<State>()) {}
+EventParser::~EventParser() = default;
+
+bool EventParser::ParseEvents(State& state, EventSink& sink) {
+  for (auto element : state.events) {
+    od::value value;
+    if (element.get(value) != simdjson::SUCCESS) return false;
+    const std::string_view token = value.raw_json_token();
+    state.at = token.data();
+    if (token.front() != '{') continue;  // null or a number between events: nothing to read
+    od::object object;
+    RawEvent event;
+    if (value.get_object().get(object) != simdjson::SUCCESS ||
+        !ParseEvent(object, event, state.scalars)) {
+      return false;
+    }
+    sink.OnEvent(event);
+  }
+  return true;
+}
+
+bool EventParser::Parse(std::string_view document, EventSink& sink, const char** stopped_at) {
+  State& state = *state_;
+  state.at = document.data();
+  *stopped_at = document.data();
+  if (state.parser.iterate(document.data(), document.size(), document.size() + kWindowPadding)
+          .get(state.document) != simdjson::SUCCESS) {
+    return false;
+  }
+  od::json_type type;
+  if (state.document.type().get(type) != simdjson::SUCCESS) return false;
+  bool fine = false;
+  if (type == od::json_type::array) {
+    saw_events_array_ = true;
+    fine = state.document.get_array().get(state.events) == simdjson::SUCCESS &&
+           ParseEvents(state, sink);
+  } else if (type == od::json_type::object) {
+    od::object object;
+    fine = state.document.get_object().get(object) == simdjson::SUCCESS;
+    if (!fine) return false;
+    for (auto field : object) {
+      od::raw_json_string key;
+      od::value value;
+      if (field.key().get(key) != simdjson::SUCCESS ||
+          field.value().get(value) != simdjson::SUCCESS) {
+        fine = false;
+        break;
+      }
+      const std::string_view name = KeyText(key);
+      state.at = name.data() - 1;
+      if (name == "traceEvents" && value.raw_json_token().front() == '[') {
+        saw_events_array_ = true;
+        fine = value.get_array().get(state.events) == simdjson::SUCCESS && ParseEvents(state, sink);
+      } else {
+        std::string_view json;
+        fine = RawText(value, &json);
+        if (fine) sink.OnMetadata(name, json);
+      }
+      if (!fine) break;
+    }
+  }
+  *stopped_at = state.at;
+  return fine;
+}
+
+}  // namespace hone::importer::kineto

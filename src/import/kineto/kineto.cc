@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// PyTorch profiler (Kineto) traces: Chrome-trace JSON, plain or compressed.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/byte_source.h"
+#include "import/import.h"
+#include "import/kineto/event_parser.h"
+#include "import/kineto/recovery.h"
+#include "import/kineto/trace_sink.h"
+#include "import/kineto/window_reader.h"
+#include "trace/builder.h"
+
+namespace hone::importer {
+namespace {
+
+constexpr char kNotATrace[] =
+    "not a trace (expected PyTorch JSON or an Nsight Systems SQLite export); see hone help inputs";
+
+bool LooksLikeTrace(const kineto::Window& first, bool array_form) {
+  const std::string_view text = first.body;
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos) return false;
+  if (array_form) {
+    const std::size_t inside = text.find_first_not_of(" \t\r\n", start + 1);
+    return inside != std::string_view::npos && (text[inside] == '{' || text[inside] == ']');
+  }
+  return text[start] == '{' && text.find("\"traceEvents\"") != std::string_view::npos;
+}
+
+void ReadWindow(const kineto::Window& window, bool array_form, kineto::EventParser& parser,
+                kineto::EventSink& sink, LossLog& losses) {
+  const char* stopped = nullptr;
+  if (parser.Parse(window.document, sink, &stopped)) return;
+  // Inside the body; a document that fails at once stops at its prefix.
+  const char* const begin = window.body.data();
+  const char* const end = begin + window.body.size();
+  if (stopped < begin) stopped = begin;
+  if (stopped > end) stopped = end;
+  const std::string_view rest(stopped, static_cast<std::size_t>(end - stopped));
+  const bool in_header = window.first && !parser.saw_events_array();
+  kineto::Recovery recovery(sink, losses);
+  recovery.Read(rest, window.offset + static_cast<std::uint64_t>(stopped - begin), in_header,
+                window.last, array_form);
+}
+
+Result<trace::Trace> Load(ByteSource& source, const std::string& path,
+                          const ImportOptions& options) {
+  trace::Builder builder;
+  trace::TraceInfo& info = builder.trace().info;
+  kineto::TraceSink sink(builder);
+  kineto::EventParser parser;
+  kineto::WindowReader reader(source);
+  while (const kineto::Window* window = reader.Next()) {
+    if (window->first && !LooksLikeTrace(*window, reader.array_form())) {
+      if (!window->body.empty()) return Error(kNotATrace);
+      if (source.input_size() == 0) return Error("is empty; was the recording interrupted?");
+      return Error(source.damage().empty() ? std::string(kNotATrace)
+                                           : source.damage() + "; nothing before it could be read");
+    }
+    ReadWindow(*window, reader.array_form(), parser, sink, builder.trace().losses);
+    if (options.progress) options.progress(reader.input_taken(), source.input_size());
+  }
+  if (reader.gave_up()) {
+    builder.trace().losses.Add(LossKind::kTruncatedInput, 1, 0,
+                               "an event larger than 256 MiB; reading stopped there");
+  }
+  if (!source.damage().empty()) {
+    info.compression_damaged = true;
+    builder.trace().losses.Add(LossKind::kDamagedCompression, 1, 0, source.damage());
+  }
+  info.path = path;
+  info.format = trace::Format::kKineto;
+  info.recorder = "PyTorch profiler";
+  info.input_bytes = source.input_size();
+  info.raw_bytes = reader.raw_bytes();
+  info.events_seen = sink.events();
+  if (sink.events() == 0) {
+    return Error(info.compression_damaged
+                     ? source.damage() + "; no event before it could be read"
+                     : "holds no events; was the profiler's schedule ever active?");
+  }
+  if (sink.recognized() == 0) {
+    return Error(fmt::format(
+        "{} events, none of a kind that the PyTorch profiler writes; see hone help inputs",
+        sink.events()));
+  }
+  return std::move(builder).Finish();
+}
+
+}  // namespace
+
+Result<trace::Trace> LoadKineto(const std::string& path, const ImportOptions& options) {
+  Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path);
+  if (!source) return std::move(source).error().WithContext(path);
+  Result<trace::Trace> trace = Load(**source, path, options);
+  if (!trace) return std::move(trace).error().WithContext(path);
+  return trace;
+}
+
+Result<trace::Trace> LoadKinetoText(std::string_view text, const std::string& name) {
+  const std::unique_ptr<ByteSource> source = MemoryByteSource(text);
+  return Load(*source, name, {});
+}
+
+}  // namespace hone::importer

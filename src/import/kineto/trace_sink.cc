@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/kineto/trace_sink.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "import/kineto/copy_name.h"
+#include "import/kineto/metadata.h"
+#include "import/kineto/scalar.h"
+
+namespace hone::importer::kineto {
+namespace {
+
+using trace::SliceKind;
+
+// "[132, 1, 1]" -> three numbers; missing ones stay 0.
+void ParseTriple(std::string_view json, std::uint32_t (&out)[3]) {
+  const char* at = json.data();
+  const char* const end = at + json.size();
+  for (std::uint32_t& value : out) {
+    while (at != end && (*at < '0' || *at > '9')) ++at;
+    at = std::from_chars(at, end, value).ptr;
+  }
+}
+
+// The number in "stream 7" or "7".
+std::int64_t TrailingNumber(std::string_view text) {
+  const std::size_t digit = text.find_last_not_of("0123456789") + 1;
+  return ParseInteger(text.substr(digit)).value_or(-1);
+}
+
+std::int64_t IdNumber(const IdValue& id) {
+  return id.is_number() ? id.number : TrailingNumber(id.text);
+}
+
+}  // namespace
+
+TraceSink::TraceSink(trace::Builder& builder) : builder_(builder), trace_(builder.trace()) {}
+
+TraceSink::Category TraceSink::ReadCategory(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  struct Entry {
+    std::string_view name;
+    Category category;
+  };
+  // Every name since 2021, other vendors' included; compared without case.
+  static constexpr Entry kCategories[] = {
+      {"cpu_op", Category::kOp},
+      {"operator", Category::kOp},
+      {"hpu_op", Category::kOp},
+      {"user_annotation", Category::kAnnotation},
+      {"collective_comm", Category::kAnnotation},
+      {"gpu_user_annotation", Category::kDeviceAnnotation},
+      {"kernel", Category::kKernel},
+      {"mtia_ccp_events", Category::kKernel},
+      {"gpu_memcpy", Category::kCopy},
+      {"memcpy", Category::kCopy},
+      {"gpu_memset", Category::kSet},
+      {"memset", Category::kSet},
+      {"cuda_runtime", Category::kApi},
+      {"cuda_driver", Category::kApi},
+      {"runtime", Category::kApi},
+      {"hip_runtime", Category::kApi},
+      {"xpu_runtime", Category::kApi},
+      {"xpu_driver", Category::kApi},
+      {"mtia_runtime", Category::kApi},
+      {"glow_runtime", Category::kApi},
+      {"privateuse1_runtime", Category::kApi},
+      {"privateuse1_driver", Category::kApi},
+      {"python_function", Category::kPython},
+      {"python", Category::kPython},
+      {"cuda_sync", Category::kSync},
+      {"xpu_sync", Category::kSync},
+      {"cuda_event", Category::kEvent},
+      {"overhead", Category::kOverhead},
+      {"cpu_instant_event", Category::kInstant},
+      {"memory", Category::kInstant},
+      {"fwdbwd", Category::kFlow},
+      {"forward_backward", Category::kFlow},
+      {"ac2g", Category::kLaunchFlow},
+      {"async_cpu_to_gpu", Category::kLaunchFlow},
+      {"async_gpu", Category::kLaunchFlow},
+      {"trace", Category::kSkip},
+      {"hardware_counters", Category::kSkip},
+      {"mtia_counters", Category::kSkip},
+      {"", Category::kNone},
+  };
+  for (const Entry& entry : kCategories) {
+    if (entry.name == lower) return entry.category;
+  }
+  return Category::kUnknown;
+}
+
+TraceSink::Category TraceSink::CategoryOf(std::string_view text) {
+  if (text != last_category_) {
+    last_category_ = text;
+    last_category_kind_ = ReadCategory(text);
+  }
+  return last_category_kind_;
+}
+
+StringId TraceSink::InternRaw(std::string_view raw) {
+  const StringId id = builder_.Intern(raw);
+  if (raw.find('\\') == std::string_view::npos) return id;
+  const auto [found, added] = cleaned_.try_emplace(static_cast<std::uint32_t>(id), id);
+  if (added) found->second = builder_.Intern(Unescape(raw));
+  return found->second;
+}
+
+// "<built-in method add_ of Tensor object at 0x7f88d9945680>" differs at every call; without the
+// address it is a name.
+StringId TraceSink::InternPythonName(std::string_view raw) {
+  const std::size_t address = raw.find(" at 0x");
+  if (address == std::string_view::npos) return InternRaw(raw);
+  std::size_t end = address + 6;
+  while (end < raw.size() && std::isxdigit(static_cast<unsigned char>(raw[end])) != 0) ++end;
+  scratch_.assign(raw.substr(0, address));
+  scratch_.append(raw.substr(end));
+  return InternRaw(scratch_);
+}
+
+std::uint16_t TraceSink::ThreadOf(const RawEvent& event) {
+  const auto known = [](const IdValue& id) { return !id.present() || id.is_number(); };
+  if (known(event.pid) && known(event.tid)) {
+    return builder_.ThreadFor(event.pid.number, event.tid.number);
+  }
+  const auto text = [](const IdValue& id) {
+    return id.is_number() ? std::to_string(id.number) : std::string(id.text);
+  };
+  return builder_.ThreadFor(text(event.pid), text(event.tid));
+}
+
+// Device records sit on "process" = device and "thread" = stream; newer files say both in args.
+std::uint16_t TraceSink::StreamOf(const RawEvent& event) {
+  const std::int64_t device = event.device != INT64_MIN ? event.device : IdNumber(event.pid);
+  const std::int64_t stream = event.stream != INT64_MIN ? event.stream : IdNumber(event.tid);
+  return builder_.StreamFor(device, stream);
+}
+
+std::uint32_t TraceSink::CollectiveOf(const RawEvent& event) {
+  if (!event.has_collective) return 0;
+  trace::Collective collective;
+  collective.name = InternRaw(event.collective_name);
+  collective.dtype = InternRaw(event.dtype);
+  collective.in_elements = event.in_elements;
+  collective.out_elements = event.out_elements;
+  collective.group_size = event.group_size;
+  collective.in_split = InternRaw(event.in_split);
+  collective.out_split = InternRaw(event.out_split);
+  collective.group_name = InternRaw(event.group_name);
+  collective.group_description = InternRaw(event.group_description);
+  collective.group_ranks = InternRaw(event.group_ranks);
+  collective.sequence = event.collective_sequence;
+  collective.source_rank = event.source_rank;
+  collective.target_rank = event.target_rank;
+  return builder_.CollectiveRow(collective);
+}
+
+std::uint32_t TraceSink::DetailOf(const RawEvent& event) {
+  trace::OpDetail detail;
+  detail.dims = builder_.Intern(event.dims);
+  detail.types = builder_.Intern(event.types);
+  detail.strides = builder_.Intern(event.strides);
+  detail.concrete = builder_.Intern(event.concrete);
+  detail.module = InternRaw(event.module);
+  detail.stack = InternRaw(event.stack);
+  detail.collective = CollectiveOf(event);
+  detail.fwd_thread =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(event.fwd_thread, -1, INT32_MAX));
+  return builder_.Detail(detail);
+}
+
+std::uint32_t TraceSink::LaunchOf(const RawEvent& event) {
+  trace::LaunchConfig launch;
+  ParseTriple(event.grid, launch.grid);
+  ParseTriple(event.block, launch.block);
+  launch.registers_per_thread =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(event.registers, -1, INT32_MAX));
+  launch.shared_memory_bytes = event.shared_memory;
+  launch.blocks_per_sm = static_cast<float>(event.blocks_per_sm);
+  launch.warps_per_sm = static_cast<float>(event.warps_per_sm);
+  launch.occupancy_pct = static_cast<float>(event.occupancy);
+  return builder_.Launch(launch);
+}
+
+void TraceSink::AddSlice(const RawEvent& event, SliceKind kind) {
+  trace::SliceInput slice;
+  slice.start_ns = event.time_ns;
+  slice.duration_ns = event.duration_ns;
+  slice.name = kind == SliceKind::kPython ? InternPythonName(event.name) : InternRaw(event.name);
+  slice.kind = kind;
+  slice.thread = ThreadOf(event);
+  switch (kind) {
+    case SliceKind::kOp:
+    case SliceKind::kAnnotation:
+      slice.id = event.external_id;
+      slice.link = kind == SliceKind::kOp ? event.sequence : 0;
+      slice.detail = DetailOf(event);
+      break;
+    case SliceKind::kApi:
+      slice.id = event.correlation;
+      slice.link = event.external_id;
+      break;
+    case SliceKind::kPython:
+      slice.id = event.python_id;
+      slice.link = event.python_parent;
+      break;
+    default: break;
+  }
+  builder_.Add(slice);
+}
+
+void TraceSink::AddWork(const RawEvent& event, Category category) {
+  trace::WorkInput work;
+  work.start_ns = event.time_ns;
+  work.duration_ns = event.duration_ns;
+  work.name = InternRaw(event.name);
+  work.stream = StreamOf(event);
+  work.correlation = event.correlation;
+  work.external_id = event.external_id;
+  if (event.graph_id != 0 || event.graph_node_id != 0) {
+    work.graph = builder_.Node({event.graph_id, event.graph_node_id});
+  }
+  if (category == Category::kKernel) {
+    work.launch = LaunchOf(event);
+    work.collective = CollectiveOf(event);
+  } else {
+    work.kind = category == Category::kCopy ? trace::WorkKind::kCopy : trace::WorkKind::kSet;
+    if (event.bytes != INT64_MIN) work.bytes = event.bytes;
+    const auto [found, added] = copies_.try_emplace(static_cast<std::uint32_t>(work.name));
+    if (added) {
+      const CopyName name = ParseCopyName(builder_.trace().strings[work.name]);
+      found->second = {name.direction, name.source, name.target};
+    }
+    work.direction = found->second.direction;
+    work.source = found->second.source;
+    work.target = found->second.target;
+  }
+  builder_.Add(work);
+}
+
+void TraceSink::AddSync(const RawEvent& event) {
+  trace::SyncInput sync;
+  sync.start_ns = event.time_ns;
+  sync.duration_ns = event.duration_ns;
+  sync.name = InternRaw(event.name);
+  // Streams of synchronization records may be parked at stream + 1,000,000 to keep viewers happy.
+  if (event.stream >= 0) sync.stream = StreamOf(event);
+  sync.correlation = event.correlation;
+  sync.wait_on_stream = event.wait_on_stream;
+  sync.event_id = event.event_id;
+  sync.event_record_correlation = event.event_record_correlation;
+  builder_.Add(sync);
+}
+
+void TraceSink::OnComplete(const RawEvent& event_in) {
+  if (!event_in.has_time || (!event_in.has_duration && event_in.phase == 'X')) {
+    trace_.losses.Add(LossKind::kBadTime, 1, 0, event_in.name);
+    return;
+  }
+  RawEvent event = event_in;
+  if (event.duration_ns < 0) {
+    trace_.losses.Add(LossKind::kNegativeDuration, 1, 0, event.name);
+    event.duration_ns = 0;
+  }
+  const Category category = CategoryOf(event.category);
+  if (category != Category::kUnknown && category != Category::kNone) ++recognized_;
+  switch (category) {
+    case Category::kOp: return AddSlice(event, SliceKind::kOp);
+    case Category::kAnnotation: return AddSlice(event, SliceKind::kAnnotation);
+    case Category::kApi: return AddSlice(event, SliceKind::kApi);
+    case Category::kPython: return AddSlice(event, SliceKind::kPython);
+    case Category::kOverhead: return AddSlice(event, SliceKind::kOverhead);
+    case Category::kKernel:
+    case Category::kCopy:
+    case Category::kSet: return AddWork(event, category);
+    case Category::kDeviceAnnotation:
+      return builder_.AddDeviceAnnotation(event.time_ns, event.duration_ns, InternRaw(event.name),
+                                          StreamOf(event));
+    case Category::kSync: return AddSync(event);
+    case Category::kEvent:
+      return builder_.AddEventRecord(event.time_ns, StreamOf(event), event.correlation,
+                                     event.event_id);
+    case Category::kSkip: return;
+    default:
+      trace_.losses.Add(LossKind::kUnknownEvent, 1, 0, event.category);
+      return AddSlice(event, SliceKind::kOther);
+  }
+}
+
+void TraceSink::OnInstant(const RawEvent& event) {
+  if (!event.has_time) {
+    trace_.losses.Add(LossKind::kBadTime, 1, 0, event.name);
+    return;
+  }
+  if (event.name == "[memory]" || (event.name == "Memory" && event.bytes != INT64_MIN)) {
+    ++recognized_;
+    trace::MemoryInput memory;
+    memory.time_ns = event.time_ns;
+    memory.thread = ThreadOf(event);
+    // c10::DeviceType: 0 CPU, 1 CUDA (and HIP under its CUDA name); others are accelerators too.
+    memory.device_type = event.device_type == 0   ? trace::MemoryDevice::kHost
+                         : event.device_type == 1 ? trace::MemoryDevice::kGpu
+                                                  : trace::MemoryDevice::kOther;
+    memory.device_id =
+        static_cast<std::int16_t>(std::clamp<std::int64_t>(event.device_id, -1, INT16_MAX));
+    memory.address = event.address;
+    memory.bytes = event.bytes == INT64_MIN ? 0 : event.bytes;
+    memory.total_allocated = event.total_allocated;
+    memory.total_reserved = event.total_reserved;
+    builder_.Add(memory);
+    return;
+  }
+  const bool whole_trace = !event.pid.is_number();
+  builder_.AddInstant(event.time_ns, InternRaw(event.name),
+                      whole_trace ? std::uint16_t{UINT16_MAX} : ThreadOf(event));
+}
+
+void TraceSink::OnCounter(const RawEvent& event) {
+  if (!event.has_time) {
+    trace_.losses.Add(LossKind::kBadTime, 1, 0, event.name);
+    return;
+  }
+  const StringId track = InternRaw(event.name);
+  for (const auto& [key, token] : *event.scalars) {
+    if (const auto value = ParseDouble(token)) {
+      builder_.AddCounter(event.time_ns, track, InternRaw(key), *value);
+    }
+  }
+}
+
+void TraceSink::OnNameRecord(const RawEvent& event) {
+  if (event.name != "process_name" && event.name != "thread_name") return;
+  if (!event.pid.is_number()) return;
+  for (const auto& [key, token] : *event.scalars) {
+    if (key != "name") continue;
+    const std::string name = Unescape(Unquote(token));
+    if (event.name == "thread_name" && event.tid.is_number()) {
+      trace_.threads[builder_.ThreadFor(event.pid.number, event.tid.number)].name = name;
+    } else if (event.name == "process_name") {
+      trace_.processes[builder_.ProcessFor(event.pid.number)].name = name;
+    }
+  }
+}
+
+void TraceSink::OnEvent(const RawEvent& event) {
+  ++events_;
+  switch (event.phase) {
+    case 'X': return OnComplete(event);
+    case 'i':
+    case 'I': return OnInstant(event);
+    case 'C': return OnCounter(event);
+    case 'M': return OnNameRecord(event);
+    case 's':
+    case 'f':
+    case 't': {
+      const Category category = CategoryOf(event.category);
+      if (category == Category::kFlow && event.has_time && event.id.is_number()) {
+        builder_.AddFlow(event.id.number, event.time_ns, ThreadOf(event), event.phase == 'f');
+      }
+      return;
+    }
+    case 0:
+      // An empty object ends some files; anything with a name and no phase is lost.
+      if (!event.name.empty()) {
+        trace_.losses.Add(LossKind::kUnreadableEvent, 1, 0, "an event without a phase");
+      }
+      return;
+    default: trace_.losses.Add(LossKind::kUnknownEvent, 1, 0, std::string("phase ") + event.phase);
+  }
+}
+
+void TraceSink::OnMetadata(std::string_view key, std::string_view json) {
+  ReadMetadata(key, json, builder_);
+}
+
+}  // namespace hone::importer::kineto

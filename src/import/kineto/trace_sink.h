@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// TraceSink: turns events and file-level fields into rows of a Trace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "import/kineto/event_parser.h"
+#include "trace/builder.h"
+
+namespace hone::importer::kineto {
+
+class TraceSink final : public EventSink {
+ public:
+  explicit TraceSink(trace::Builder& builder);
+
+  void OnEvent(const RawEvent& event) override;
+  void OnMetadata(std::string_view key, std::string_view json) override;
+
+  std::uint64_t events() const { return events_; }
+  // Events that are something a profiler writes, against JSON that merely has the same shape.
+  std::uint64_t recognized() const { return recognized_; }
+
+ private:
+  enum class Category : std::uint8_t {
+    kNone,
+    kOp,
+    kAnnotation,
+    kDeviceAnnotation,
+    kKernel,
+    kCopy,
+    kSet,
+    kApi,
+    kPython,
+    kSync,
+    kEvent,
+    kOverhead,
+    kInstant,
+    kFlow,
+    kLaunchFlow,
+    kSkip,
+    kUnknown,
+  };
+  static Category ReadCategory(std::string_view text);
+  Category CategoryOf(std::string_view text);
+
+  void OnComplete(const RawEvent& event);
+  void OnInstant(const RawEvent& event);
+  void OnCounter(const RawEvent& event);
+  void OnNameRecord(const RawEvent& event);
+  void AddSlice(const RawEvent& event, trace::SliceKind kind);
+  void AddWork(const RawEvent& event, Category category);
+  void AddSync(const RawEvent& event);
+
+  StringId InternRaw(std::string_view raw);
+  StringId InternPythonName(std::string_view raw);
+  std::uint16_t ThreadOf(const RawEvent& event);
+  std::uint16_t StreamOf(const RawEvent& event);
+  std::uint32_t DetailOf(const RawEvent& event);
+  std::uint32_t CollectiveOf(const RawEvent& event);
+  std::uint32_t LaunchOf(const RawEvent& event);
+
+  trace::Builder& builder_;
+  trace::Trace& trace_;
+  std::uint64_t events_ = 0, recognized_ = 0;
+  std::string last_category_;
+  Category last_category_kind_ = Category::kNone;
+  // What a copy's name says, decided once per distinct name.
+  struct CopyTraits {
+    trace::CopyDirection direction;
+    trace::MemoryKind source, target;
+  };
+  std::unordered_map<std::uint32_t, CopyTraits> copies_;
+  // Names with escapes or other things to clean, by the id of their raw text.
+  std::unordered_map<std::uint32_t, StringId> cleaned_;
+  std::string scratch_;
+};
+
+}  // namespace hone::importer::kineto
