@@ -97,7 +97,8 @@ void WriteKeyNumbers(const Report& report, const Style& style, std::ostream& out
     for (const analyze::DeviceMemory& device : facts.memory->devices) {
       if (device.type != trace::MemoryDevice::kGpu) continue;
       std::string text = "peak " + HumanBytes(static_cast<double>(device.peak_allocated));
-      if (device.capacity > 0) text += " of " + HumanBytes(static_cast<double>(device.capacity));
+      if (device.relative) text += " above the start";
+      if (!device.relative && device.capacity > 0) text += " of " + HumanBytes(static_cast<double>(device.capacity));
       parts.push_back(std::move(text));
       break;
     }

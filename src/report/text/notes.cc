@@ -116,7 +116,7 @@ void AddSyncs(const Input& input, const Style& style, std::vector<Note>& notes) 
     text += fmt::format(", {}", Count(row.count, "call"));
     if (row.per_step > 0) text += fmt::format(" ({} a step)", ThreeDigits(row.per_step));
     text += fmt::format(", {}", HumanDuration(row.total_ns));
-    if (row.where != StringId::kEmpty) text += fmt::format(", {}", style.Clean(trace.Name(row.where)));
+    if (!row.where.empty()) text += fmt::format(", {}", style.Clean(row.where));
     notes.push_back({shown == 0 ? "host waits" : "", std::move(text)});
     ++shown;
   }
@@ -140,8 +140,10 @@ std::string Loader(const analyze::LoaderFacts& loader) {
 }
 
 std::string Communication(const analyze::CommFacts& comm, const Input& input) {
-  std::string text = fmt::format("{}, {} hidden behind compute", PerStep(input).Time(comm.total_ns),
-                                 Percent(comm.overlap_pct / 100));
+  std::string text = PerStep(input).Time(comm.total_ns);
+  if (comm.overlap_pct) {
+    text += fmt::format(", {} hidden behind compute", Percent(*comm.overlap_pct / 100));
+  }
   if (comm.rows.empty()) return text;
   const analyze::CollectiveRow& row = comm.rows.front();
   text += fmt::format("; most: {} {}", WithThousands(row.count), row.kind);
@@ -172,9 +174,11 @@ std::string Skew(const analyze::SkewFacts& skew) {
 }
 
 std::string Memory(const analyze::DeviceMemory& device) {
-  std::string text = fmt::format("peak {} allocated, {} reserved",
-                                 HumanBytes(static_cast<double>(device.peak_allocated)),
-                                 HumanBytes(static_cast<double>(device.peak_reserved)));
+  std::string text = fmt::format("peak {} {}", HumanBytes(static_cast<double>(device.peak_allocated)),
+                                 device.relative ? "above the start of the trace" : "allocated");
+  if (device.peak_reserved >= 0) {
+    text += fmt::format(", {} reserved", HumanBytes(static_cast<double>(device.peak_reserved)));
+  }
   if (device.growth_per_step) {
     const double growth = *device.growth_per_step;
     // Under a mebibyte a step is below the allocator's own granularity of large blocks (2 MiB).
