@@ -40,7 +40,7 @@ Known<Table> KernelsTable(const Report& report) {
   if (!facts) return Known<Table>::Absent(facts.why_not());
   const trace::Trace& trace = report.leading().trace;
   Table table("kernels", "device work by kernel",
-              {{"name", Unit::kText, 0},
+              {{"name", Unit::kKernel, 0},
                {"op", Unit::kText, 2},
                {GroupByName(facts->group_by), Unit::kPath, 0},
                {"class", Unit::kText, 6},

@@ -19,6 +19,7 @@ namespace hone::report {
 
 enum class Unit : std::uint8_t {
   kText,      // std::string_view
+  kKernel,    // std::string_view: a kernel's name, shortened in text
   kPath,      // std::string_view whose end says most: source lines, stacks
   kCount,     // std::int64_t
   kMillis,    // std::int64_t nanoseconds, shown as ms

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/text/kernel_name.h"
 
 namespace hone::report {
 namespace {
@@ -17,7 +18,9 @@ constexpr std::size_t kGap = 2;          // columns between columns
 constexpr std::size_t kLeastText = 14;   // a text column keeps this much before others are dropped
 constexpr std::size_t kMostText = 200;   // and never asks for more than this
 
-bool IsTextUnit(Unit unit) { return unit == Unit::kText || unit == Unit::kPath; }
+bool IsTextUnit(Unit unit) {
+  return unit == Unit::kText || unit == Unit::kPath || unit == Unit::kKernel;
+}
 
 struct Shown {
   std::size_t column = 0;
@@ -47,7 +50,9 @@ int Decimals(const Table& table, std::size_t column) {
 }
 
 std::string CellText(const Cell& cell, Unit unit, int decimals, const Style& style) {
-  if (const auto* text = cell.text()) return style.Clean(*text);
+  if (const auto* text = cell.text()) {
+    return style.Clean(unit == Unit::kKernel ? ShortKernelName(*text) : std::string(*text));
+  }
   if (const auto* flag = cell.flag()) return *flag ? "yes" : "no";
   if (const auto* number = cell.number()) {
     return unit == Unit::kShare ? Percent(*number) : Fixed(*number, decimals);
