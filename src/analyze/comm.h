@@ -17,12 +17,13 @@ namespace hone::analyze {
 
 // One executed collective of one rank, in launch order within its process group.
 struct CollectiveRun {
-  trace::RowId work = trace::kNoRow;
-  std::string kind;                   // "all_reduce", normalized; "unknown" without metadata
-  std::string group;                  // process group name, "" unknown
-  std::int64_t order = 0;             // ordinal in (group, kind-independent); or recorded sequence
-  Nanos start_ns = 0, duration_ns = 0;   // start on the epoch clock: base time included
-  Known<double> message_bytes;        // as NCCL tests count it, see docs
+  trace::RowId work = trace::kNoRow;    // kNoRow: ran on the host (Gloo, MPI)
+  std::string kind;                     // "all_reduce", normalized; "unknown" without metadata
+  std::string group;                    // process group name, "" unknown
+  std::int64_t order = 0;               // ordinal in its group by launch, whatever the kind
+  std::int64_t sequence = -1;           // recorded sequence number in its group; -1 none
+  Nanos start_ns = 0, duration_ns = 0;  // start on the epoch clock: base time included
+  Known<double> message_bytes;          // as NCCL tests count it, see docs
   std::int64_t group_size = -1;
 };
 
@@ -36,10 +37,13 @@ struct CollectiveRow {
 };
 
 struct CommFacts {
-  std::vector<CollectiveRow> rows;    // by total time
-  std::vector<CollectiveRun> runs;    // by start
-  Nanos total_ns = 0, exposed_ns = 0;  // unions
-  double overlap_pct = 0;             // |∪comm ∩ ∪compute| / |∪comm| · 100
+  std::vector<CollectiveRow> rows;  // by total time
+  std::vector<CollectiveRun> runs;  // by start
+  // Unions, each device by itself and then added; of the host's collectives when there are no
+  // others. Exposed: what no compute hides. overlap_pct: |∪comm ∩ ∪compute| / |∪comm| · 100.
+  Nanos total_ns = 0;
+  Known<Nanos> exposed_ns;
+  Known<double> overlap_pct;
   std::string backend;
 };
 
@@ -50,22 +54,25 @@ Known<CommFacts> MeasureComm(const trace::Trace& trace, const WorkClasses& class
 struct RankComm {
   std::int64_t rank = -1;
   std::string path;
-  const CommFacts* comm = nullptr;    // may be null: no collective on that rank
-  Nanos median_step_ns = 0;           // 0: unknown
+  const CommFacts* comm = nullptr;  // may be null: no collective on that rank
+  Nanos median_step_ns = 0;         // 0: unknown
 };
 
 struct RankSkew {
   std::int64_t rank = -1;
-  Nanos wait_ns = 0;                  // Σ over collectives: latest start − own start
-  std::uint64_t last = 0;             // how often this rank came last
+  Nanos wait_ns = 0;       // Σ over collectives: latest start − own start
+  std::uint64_t last = 0;  // how often this rank came last
 };
 
 struct SkewFacts {
-  std::uint64_t matched = 0, unmatched = 0;     // collectives found on all ranks of their group
+  std::uint64_t matched = 0, unmatched = 0;  // collectives found on all ranks of their group
   Nanos mean_skew_ns = 0, p95_skew_ns = 0, max_skew_ns = 0;  // latest − earliest start
-  std::vector<RankSkew> ranks;                  // least waiting first: the straggler leads
-  std::int64_t straggler = -1;                  // -1: none stands out
-  bool clocks_aligned = true;                   // false: starts differ by more than a step; skew is not trustworthy
+  std::vector<RankSkew> ranks;  // least waiting first: the straggler leads
+  std::int64_t straggler = -1;  // -1: none stands out
+  // False: the ranks' clocks disagree (docs/user/comm.md says how that shows). The skew is then
+  // measured after each rank's clock was moved so that collectives end together; `note` says by how
+  // much.
+  bool clocks_aligned = true;
   std::string note;
 };
 

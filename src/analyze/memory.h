@@ -14,26 +14,36 @@ namespace hone::analyze {
 
 struct MemoryPoint {
   Nanos time_ns = 0;
-  Bytes allocated = 0, reserved = 0;
+  Bytes allocated = 0;
+  Bytes reserved = -1;  // -1: not recorded
 };
 
 struct MemoryOpRow {
-  StringId op = StringId::kEmpty;        // operator around the allocation; empty: outside any
+  StringId op = StringId::kEmpty;  // operator around the allocation; empty: outside any
   std::uint64_t allocations = 0;
-  Bytes allocated = 0;                   // sum of positive sizes
-  Bytes live_at_peak = 0;                // of them, not freed at the peak
+  Bytes allocated = 0;     // sum of positive sizes
+  Bytes live_at_peak = 0;  // of them, not freed at the peak
 };
 
+// What one process did with one device's memory (or with the host's).
 struct DeviceMemory {
   trace::MemoryDevice type = trace::MemoryDevice::kGpu;
   int device_id = 0;
-  Bytes peak_allocated = 0, peak_reserved = 0;
-  Bytes allocated_before = 0;            // live before the first event, so without an operator
+  trace::RowId process = trace::kNoRow;
+  // No event carries the allocator's total: sizes count from the start of the trace and a peak is
+  // "so much above the start".
+  bool relative = false;
+  Bytes peak_allocated = 0;
+  Bytes peak_reserved = -1;  // -1: the allocator keeps no reserve, or does not say
+  // Live before the first event, so without an operator. Where totals are not recorded: what was
+  // freed without having been seen allocated, a lower bound.
+  Bytes allocated_before = 0;
   Nanos peak_time_ns = 0;
-  Bytes capacity = -1;                   // of the device; -1 unknown
-  double fragmentation = 0;              // 1 − allocated / reserved, at the peak of reserved
-  std::vector<MemoryPoint> timeline;     // thinned to at most 2,000 points that keep every extreme
-  std::vector<MemoryOpRow> ops;          // by live_at_peak
+  Bytes capacity = -1;  // of the device; -1 unknown
+  // 1 − allocated / reserved, at the peak of reserved; of all moments at that peak, the fullest.
+  Known<double> fragmentation;
+  std::vector<MemoryPoint> timeline;  // thinned to at most 2,000 points that keep every extreme
+  std::vector<MemoryOpRow> ops;       // by live_at_peak
   // Allocated at each steady step's end, and the slope through them (bytes a step).
   std::vector<Bytes> at_step_end;
   Known<double> growth_per_step;
@@ -41,7 +51,7 @@ struct DeviceMemory {
 };
 
 struct MemoryFacts {
-  std::vector<DeviceMemory> devices;     // GPUs first
+  std::vector<DeviceMemory> devices;  // GPUs first
 };
 
 // Absent when the trace has no allocator events (says whether profile_memory was off).

@@ -29,8 +29,8 @@ constexpr std::size_t kMaxTries = 32;
 struct Sequence {
   std::vector<StringId> names;
   std::vector<trace::Interval> spans;
-  std::size_t name_count = 0;        // ids are below this
-  std::vector<std::uint64_t> calls;  // what launched each piece, as far as known; may be empty
+  std::size_t name_count = 0;  // ids are below this
+  std::vector<RowId> calls;    // what launched each piece, as far as known; may be empty
 
   std::size_t size() const { return names.size(); }
 };
@@ -38,6 +38,7 @@ struct Sequence {
 struct Repeats {
   std::vector<std::pair<std::size_t, std::size_t>> matched;  // [first, last) in the sequence
   std::size_t all = 0;
+  double time = 0;  // of the pieces that the matched repeats have in common
 };
 
 // Compares bags of names: insertions and swaps between streams cost one name each.
@@ -52,15 +53,21 @@ class Bag {
   void ClearReference(const Sequence& sequence, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) wanted_[Index(sequence, i)] = 0;
   }
-  bool Matches(const Sequence& sequence, std::size_t first, std::size_t last) {
+  // Adds the time of the common pieces to `time` when it matches.
+  bool Matches(const Sequence& sequence, std::size_t first, std::size_t last, double& time) {
     std::size_t common = 0;
+    double common_time = 0;
     for (std::size_t i = first; i < last; ++i) {
       const std::size_t name = Index(sequence, i);
-      if (seen_[name]++ < wanted_[name]) ++common;
+      if (seen_[name]++ >= wanted_[name]) continue;
+      ++common;
+      common_time += static_cast<double>(sequence.spans[i].length());
     }
     for (std::size_t i = first; i < last; ++i) seen_[Index(sequence, i)] = 0;
-    return static_cast<double>(common) >=
-           kSameNames * static_cast<double>(std::max(length_, last - first));
+    const std::size_t longer = std::max(length_, last - first);
+    if (static_cast<double>(common) < kSameNames * static_cast<double>(longer)) return false;
+    time += common_time;
+    return true;
   }
 
  private:
@@ -147,7 +154,7 @@ Repeats Compare(const Sequence& sequence, const Anchor& anchor, Bag& bag) {
   Repeats repeats;
   repeats.all = parts.size();
   for (const auto& [first, last] : parts) {
-    if (bag.Matches(sequence, first, last)) repeats.matched.emplace_back(first, last);
+    if (bag.Matches(sequence, first, last, repeats.time)) repeats.matched.emplace_back(first, last);
   }
   bag.ClearReference(sequence, parts[reference].first, parts[reference].second);
   // The rest may be the beginning of a repeat that the window cut: not a mismatch.
@@ -155,16 +162,10 @@ Repeats Compare(const Sequence& sequence, const Anchor& anchor, Bag& bag) {
   return repeats;
 }
 
-// Time inside the repeats, of all time in the sequence.
-double Coverage(const Sequence& sequence, const Repeats& repeats) {
-  double all = 0, inside = 0;
+double TimeOf(const Sequence& sequence) {
+  double all = 0;
   for (const trace::Interval& span : sequence.spans) all += static_cast<double>(span.length());
-  for (const auto& [first, last] : repeats.matched) {
-    for (std::size_t i = first; i < last; ++i) {
-      inside += static_cast<double>(sequence.spans[i].length());
-    }
-  }
-  return all > 0 ? inside / all : 0;
+  return all;
 }
 
 // Repeats inside one call of a model or one CUDA graph are its layers, not steps.
@@ -172,8 +173,8 @@ bool AreLayers(const Sequence& sequence, const Anchor& anchor) {
   if (sequence.calls.empty()) return false;
   std::size_t shared = 0;
   for (std::size_t i = 1; i < anchor.count; ++i) {
-    const std::uint64_t call = sequence.calls[anchor.first[i]];
-    if (call != 0 && call == sequence.calls[anchor.first[i - 1]]) ++shared;
+    const RowId call = sequence.calls[anchor.first[i]];
+    if (call != trace::kNoRow && call == sequence.calls[anchor.first[i - 1]]) ++shared;
   }
   return 2 * shared > anchor.count;
 }
@@ -201,6 +202,7 @@ Repeats FindRepeats(const Sequence& sequence) {
   const Positions positions = IndexNames(sequence);
   const std::vector<Anchor> anchors = FindAnchors(sequence, positions);
   Bag bag(sequence.name_count);
+  const double all_time = TimeOf(sequence);
   for (const bool strict : {true, false}) {
     for (const Anchor& anchor : Thin(anchors, strict)) {
       if (AreLayers(sequence, anchor)) continue;
@@ -210,7 +212,7 @@ Repeats FindRepeats(const Sequence& sequence) {
       const bool regular =
           strict ? matched + 1 >= repeats.all
                  : static_cast<double>(matched) >= kMostMatch * static_cast<double>(repeats.all);
-      if (matched >= kMinRepeats && regular && Coverage(sequence, repeats) >= kMinCoverage) {
+      if (matched >= kMinRepeats && regular && repeats.time >= kMinCoverage * all_time) {
         return repeats;
       }
     }
@@ -245,29 +247,37 @@ std::vector<Step> ToSteps(const Sequence& sequence, const Repeats& repeats) {
 
 namespace {
 
-// What holds the launch of each piece of work together: its CUDA graph launch, else the outermost
-// nn.Module call around it; 0: nothing known.
-std::vector<std::uint64_t> EnclosingCalls(const trace::Trace& trace,
-                                          const std::vector<RowId>& rows) {
+// Outermost nn.Module call around each host slice; empty when the trace has no Python.
+std::vector<RowId> OutermostModules(const trace::Trace& trace) {
   const trace::HostSlices& host = trace.host;
+  const auto python = trace::SliceKind::kPython;
+  if (std::find(host.kind.begin(), host.kind.end(), python) == host.kind.end()) return {};
   std::vector<std::uint8_t> is_module(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
   std::vector<RowId> module(host.size(), trace::kNoRow);
   for (RowId i = 0; i < host.size(); ++i) {
     if (host.parent[i] != trace::kNoRow) module[i] = module[host.parent[i]];
-    if (host.kind[i] != trace::SliceKind::kPython || module[i] != trace::kNoRow) continue;
+    if (host.kind[i] != python || module[i] != trace::kNoRow) continue;
     std::uint8_t& known = is_module[static_cast<std::uint32_t>(host.name[i])];
     if (known == 0) known = trace.HostName(i).starts_with("nn.Module: ") ? 2 : 1;
     if (known == 2) module[i] = i;
   }
-  std::vector<std::uint64_t> calls(rows.size(), 0);
+  return module;
+}
+
+// What holds the launch of each piece of work together: its CUDA graph launch, else the outermost
+// nn.Module call around it, as a host row; kNoRow: nothing known.
+std::vector<RowId> EnclosingCalls(const trace::Trace& trace, const std::vector<RowId>& rows) {
+  const std::vector<RowId> module = OutermostModules(trace);
+  std::vector<std::uint8_t> is_graph_launch(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
+  std::vector<RowId> calls(rows.size(), trace::kNoRow);
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const RowId api = trace.device.api[rows[k]];
     if (api == trace::kNoRow) continue;
-    if (trace.device.graph[rows[k]] != 0) {
-      calls[k] = (std::uint64_t{1} << 32) + api;
-    } else if (module[api] != trace::kNoRow) {
-      calls[k] = (std::uint64_t{2} << 32) + module[api];
+    std::uint8_t& known = is_graph_launch[static_cast<std::uint32_t>(trace.host.name[api])];
+    if (known == 0) {
+      known = trace.HostName(api).find("GraphLaunch") != std::string_view::npos ? 2 : 1;
     }
+    calls[k] = known == 2 ? api : module.empty() ? trace::kNoRow : module[api];
   }
   return calls;
 }
@@ -292,6 +302,11 @@ std::vector<Step> StepsFromDevicePattern(const trace::Trace& trace) {
   Sequence sequence;
   std::vector<RowId> rows;
   sequence.name_count = trace.strings.size();
+  const auto count =
+      static_cast<std::size_t>(std::count(device.stream.begin(), device.stream.end(), stream));
+  rows.reserve(count);
+  sequence.names.reserve(count);
+  sequence.spans.reserve(count);
   for (RowId i = 0; i < device.size(); ++i) {
     if (device.stream[i] != stream) continue;
     rows.push_back(i);
@@ -299,13 +314,17 @@ std::vector<Step> StepsFromDevicePattern(const trace::Trace& trace) {
     sequence.spans.push_back({device.start_ns[i], device.end_ns(i)});
   }
   sequence.calls = EnclosingCalls(trace, rows);
-  std::vector<Step> steps = ToSteps(sequence, FindRepeats(sequence));
+  const Repeats repeats = FindRepeats(sequence);
+  std::vector<Step> steps = ToSteps(sequence, repeats);
 
   // The other streams of the device may hold most of its time: what starts inside a step counts.
-  double inside = 0;
+  double inside = repeats.time;
   std::size_t at = 0;
   for (RowId i = 0; i < device.size() && at < steps.size(); ++i) {
-    if (trace.streams[device.stream[i]].device != trace.streams[stream].device) continue;
+    if (device.stream[i] == stream ||
+        trace.streams[device.stream[i]].device != trace.streams[stream].device) {
+      continue;
+    }
     while (at < steps.size() && steps[at].span.end_ns <= device.start_ns[i]) ++at;
     if (at < steps.size() && steps[at].span.begin_ns <= device.start_ns[i]) {
       inside += static_cast<double>(device.duration_ns[i]);

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
+#include "analyze/api_class.h"
 #include "analyze/lineage.h"
 #include "analyze/steps.h"
 #include "base/known.h"
@@ -13,25 +14,22 @@
 
 namespace hone::analyze {
 
-enum class ApiClass : std::uint8_t { kOther, kLaunch, kGraphLaunch, kCopy, kBlockingCopy, kSync,
-                                     kAllocate, kFree, kEvent };
-// By name, once per distinct name: cuda*, cu*, hip*. Shared by idle, launches and syncs.
-ApiClass ClassifyApi(std::string_view name);
-
 struct SyncRow {
-  StringId call = StringId::kEmpty;      // cudaStreamSynchronize
-  StringId op = StringId::kEmpty;        // aten::_local_scalar_dense → outermost op: aten::item
-  StringId where = StringId::kEmpty;     // Python source line, where the trace has stacks
-  bool by_profiler = false;              // issued by the profiler itself, at a step's edge
+  StringId call = StringId::kEmpty;  // cudaStreamSynchronize
+  StringId op = StringId::kEmpty;    // aten::_local_scalar_dense → outermost op: aten::item
+  // Innermost Python frame of the user's own code (else of any code), where the trace has stacks;
+  // a view into the trace's strings.
+  std::string_view where;
+  bool by_profiler = false;  // issued by the profiler itself, at a step's edge
   std::uint64_t count = 0;
   Nanos total_ns = 0, max_ns = 0;
-  double per_step = 0;                   // calls a steady step
+  double per_step = 0;  // calls a steady step
 };
 
 struct SyncFacts {
-  std::vector<SyncRow> rows;             // by total time
+  std::vector<SyncRow> rows;  // by total time
   std::uint64_t count = 0;
-  Nanos total_ns = 0;                    // host time inside blocking calls, summed over threads
+  Nanos total_ns = 0;  // host time inside blocking calls, summed over threads
 };
 
 // Absent when the trace has no API calls.

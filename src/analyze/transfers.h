@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyze/timeline.h"
 #include "base/known.h"
-#include "trace/interval.h"
 #include "trace/trace.h"
 
 namespace hone::analyze {
@@ -31,7 +31,8 @@ struct TransferFacts {
 const char* DirectionName(trace::CopyDirection direction);
 const char* MemoryKindName(trace::MemoryKind kind);
 
-Known<TransferFacts> MeasureTransfers(const trace::Trace& trace,
-                                      const trace::IntervalSet& compute_and_comm);
+// All devices; each copy is held against the compute and communication of its own device. Absent
+// when the trace has no copies. Without a timeline every copy counts as exposed.
+Known<TransferFacts> MeasureTransfers(const trace::Trace& trace, const Known<Timeline>& timeline);
 
 }  // namespace hone::analyze

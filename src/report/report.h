@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "analyze/compat.h"
@@ -12,16 +13,25 @@
 
 namespace hone::report {
 
-struct Input {             // one trace file
-  trace::Trace trace;      // rows may have been released; strings, devices and info stay
+struct Input {         // one trace file
+  trace::Trace trace;  // rows may have been released; strings, devices and info stay
   analyze::Facts facts;
+  std::optional<analyze::TraceLensFacts> tracelens;  // where asked for
+  std::optional<analyze::HtaFacts> hta;
 };
 
 struct Report {
-  std::vector<Input> inputs;            // by rank, then path
-  std::size_t lead = 0;                 // the one that leads: the slowest rank's median step
-  Known<analyze::SkewFacts> skew;       // several ranks only
+  std::vector<Input> inputs;  // by rank, then path; never empty
+  std::size_t lead = 0;       // the one that leads: the slowest rank's median step
+  Known<analyze::SkewFacts> skew;                     // several ranks only
+  analyze::GroupBy group_by = analyze::GroupBy::kName;
+  bool stable = false;  // leave out what changes from run to run: folders and our own version
   const Input& leading() const { return inputs[lead]; }
 };
+
+// The file as shown: without folders in a stable report.
+std::string ShownPath(const Report& report, const Input& input);
+
+const char* GroupByName(analyze::GroupBy group_by);
 
 }  // namespace hone::report

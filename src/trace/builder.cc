@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/builder.h"
 
+#include <bit>
 #include <string>
 
 #include "trace/finish.h"
@@ -33,7 +34,7 @@ std::uint64_t HashOf(const LaunchConfig& l) {
   for (int i = 0; i < 3; ++i) h = Mix(Mix(h, l.grid[i]), l.block[i]);
   h = Mix(h, static_cast<std::uint64_t>(l.registers_per_thread));
   h = Mix(h, static_cast<std::uint64_t>(l.shared_memory_bytes));
-  return Mix(h, static_cast<std::uint64_t>(l.occupancy_pct * 100));
+  return Mix(h, std::bit_cast<std::uint32_t>(l.occupancy_pct));
 }
 std::uint64_t HashOf(const GraphNode& n) {
   return Mix(Mix(0, static_cast<std::uint64_t>(n.graph_id)), static_cast<std::uint64_t>(n.node_id));

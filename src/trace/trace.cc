@@ -12,4 +12,17 @@ const char* FormatName(Format format) {
   return "unknown";
 }
 
+void Trace::ReleaseRows() {
+  host = {};
+  device = {};
+  syncs = {};
+  events = {};
+  memory = {};
+  counters = {};
+  instants = {};
+  flows = {};
+  device_annotations = {};
+  for (Thread& thread : threads) thread.first_slice = thread.last_slice = 0;
+}
+
 }  // namespace hone::trace

@@ -276,6 +276,10 @@ struct Trace {
   std::vector<GraphNode> graph_nodes;
   std::vector<Collective> collectives;
 
+  // Frees the tables of rows. Strings, losses, devices and what the file says about itself stay;
+  // row ids kept elsewhere name nothing any more.
+  void ReleaseRows();
+
   std::string_view Name(StringId id) const { return strings[id]; }
   std::string_view HostName(RowId i) const { return strings[host.name[i]]; }
   std::string_view DeviceName(RowId i) const { return strings[device.name[i]]; }

@@ -97,7 +97,9 @@ bool ParseEvent(od::object object, RawEvent& event, Scalars& scalars) {
 struct EventParser::State {
   od::parser parser;
   od::document document;
-  const char* at = nullptr;  // start of what is being parsed now
+  std::string_view text;
+  bool indexed = false;
+  const char* at = nullptr;  // start of what is being read now
   od::array events;
   Scalars scalars;
 };
@@ -105,7 +107,16 @@ struct EventParser::State {
 EventParser::EventParser() : state_(std::make_unique<State>()) {}
 EventParser::~EventParser() = default;
 
-bool EventParser::ParseEvents(State& state, EventSink& sink) {
+void EventParser::Index(std::string_view document) {
+  State& state = *state_;
+  state.text = document;
+  state.indexed =
+      state.parser.iterate(document.data(), document.size(), document.size() + kWindowPadding)
+          .get(state.document) == simdjson::SUCCESS;
+}
+
+bool EventParser::WalkEvents(EventSink& sink) {
+  State& state = *state_;
   for (auto element : state.events) {
     od::value value;
     if (element.get(value) != simdjson::SUCCESS) return false;
@@ -123,48 +134,49 @@ bool EventParser::ParseEvents(State& state, EventSink& sink) {
   return true;
 }
 
-bool EventParser::Parse(std::string_view document, EventSink& sink, const char** stopped_at) {
+bool EventParser::WalkFields(EventSink& sink, bool* saw_events) {
   State& state = *state_;
-  state.at = document.data();
-  *stopped_at = document.data();
-  if (state.parser.iterate(document.data(), document.size(), document.size() + kWindowPadding)
-          .get(state.document) != simdjson::SUCCESS) {
-    return false;
-  }
-  od::json_type type;
-  if (state.document.type().get(type) != simdjson::SUCCESS) return false;
-  bool fine = false;
-  if (type == od::json_type::array) {
-    saw_events_array_ = true;
-    fine = state.document.get_array().get(state.events) == simdjson::SUCCESS &&
-           ParseEvents(state, sink);
-  } else if (type == od::json_type::object) {
-    od::object object;
-    fine = state.document.get_object().get(object) == simdjson::SUCCESS;
-    if (!fine) return false;
-    for (auto field : object) {
-      od::raw_json_string key;
-      od::value value;
-      if (field.key().get(key) != simdjson::SUCCESS ||
-          field.value().get(value) != simdjson::SUCCESS) {
-        fine = false;
-        break;
+  od::object object;
+  if (state.document.get_object().get(object) != simdjson::SUCCESS) return false;
+  for (auto field : object) {
+    od::raw_json_string key;
+    od::value value;
+    if (field.key().get(key) != simdjson::SUCCESS ||
+        field.value().get(value) != simdjson::SUCCESS) {
+      return false;
+    }
+    const std::string_view name = KeyText(key);
+    state.at = name.data() - 1;
+    if (name == "traceEvents" && value.raw_json_token().front() == '[') {
+      *saw_events = true;
+      if (value.get_array().get(state.events) != simdjson::SUCCESS || !WalkEvents(sink)) {
+        return false;
       }
-      const std::string_view name = KeyText(key);
-      state.at = name.data() - 1;
-      if (name == "traceEvents" && value.raw_json_token().front() == '[') {
-        saw_events_array_ = true;
-        fine = value.get_array().get(state.events) == simdjson::SUCCESS && ParseEvents(state, sink);
-      } else {
-        std::string_view json;
-        fine = RawText(value, &json);
-        if (fine) sink.OnMetadata(name, json);
-      }
-      if (!fine) break;
+    } else {
+      std::string_view json;
+      if (!RawText(value, &json)) return false;
+      sink.OnMetadata(name, json);
     }
   }
-  *stopped_at = state.at;
-  return fine;
+  return true;
+}
+
+ParseOutcome EventParser::Walk(EventSink& sink) {
+  State& state = *state_;
+  ParseOutcome outcome;
+  state.at = state.text.data();
+  od::json_type type;
+  if (state.indexed && state.document.type().get(type) == simdjson::SUCCESS) {
+    if (type == od::json_type::array) {
+      outcome.saw_events = true;
+      outcome.complete =
+          state.document.get_array().get(state.events) == simdjson::SUCCESS && WalkEvents(sink);
+    } else if (type == od::json_type::object) {
+      outcome.complete = WalkFields(sink, &outcome.saw_events);
+    }
+  }
+  outcome.stopped_at = state.at;
+  return outcome;
 }
 
 }  // namespace hone::importer::kineto

@@ -3,7 +3,6 @@
 // events and file-level fields.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -14,29 +13,38 @@ namespace hone::importer::kineto {
 class EventSink {
  public:
   virtual ~EventSink() = default;
-  virtual void OnEvent(const RawEvent& event) = 0;
+  // The event may be changed; it is spent afterwards.
+  virtual void OnEvent(RawEvent& event) = 0;
   // A key beside "traceEvents" and the JSON text of its value.
   virtual void OnMetadata(std::string_view key, std::string_view json) = 0;
 };
 
+struct ParseOutcome {
+  bool complete = false;    // all of the document was understood
+  bool saw_events = false;  // the array of events was reached
+  // Unless complete: everything before this was handed out and nothing behind it. It points into
+  // the document, at the start of the event or key that failed.
+  const char* stopped_at = nullptr;
+};
+
+// Two stages, so that two threads can share the work: Index finds the structure of the text (SIMD,
+// about a third of the cost), Walk reads it.
 class EventParser {
  public:
   EventParser();
   ~EventParser();
 
-  // `document` is followed by at least kWindowPadding readable bytes. Returns true when all of it
-  // was understood. Else everything before *stopped_at was handed out and nothing behind it;
-  // *stopped_at points into the document, at the start of the event (or key) that failed.
-  bool Parse(std::string_view document, EventSink& sink, const char** stopped_at);
-
-  bool saw_events_array() const { return saw_events_array_; }
+  // `document` is followed by at least kWindowPadding readable bytes and stays in place until Walk
+  // is done.
+  void Index(std::string_view document);
+  ParseOutcome Walk(EventSink& sink);
 
  private:
   struct State;
-  bool ParseEvents(State& state, EventSink& sink);
+  bool WalkEvents(EventSink& sink);
+  bool WalkFields(EventSink& sink, bool* saw_events);
 
   std::unique_ptr<State> state_;
-  bool saw_events_array_ = false;
 };
 
 }  // namespace hone::importer::kineto

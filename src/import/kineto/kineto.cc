@@ -2,6 +2,7 @@
 // PyTorch profiler (Kineto) traces: Chrome-trace JSON, plain or compressed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/byte_source.h"
@@ -29,29 +30,26 @@ bool LooksLikeTrace(const kineto::Window& first, bool array_form) {
   return text[start] == '{' && text.find("\"traceEvents\"") != std::string_view::npos;
 }
 
-void ReadWindow(const kineto::Window& window, bool array_form, kineto::EventParser& parser,
-                kineto::EventSink& sink, LossLog& losses) {
-  const char* stopped = nullptr;
-  if (parser.Parse(window.document, sink, &stopped)) return;
-  // Inside the body; a document that fails at once stops at its prefix.
+void ReadWindow(const kineto::Window& window, bool array_form, kineto::EventSink& sink,
+                LossLog& losses) {
+  const kineto::ParseOutcome outcome = window.parser->Walk(sink);
+  if (outcome.complete) return;
+  // A document that fails at once stops at its prefix, which is not in the file.
   const char* const begin = window.body.data();
   const char* const end = begin + window.body.size();
-  if (stopped < begin) stopped = begin;
-  if (stopped > end) stopped = end;
+  const char* const stopped = std::clamp(outcome.stopped_at, begin, end);
   const std::string_view rest(stopped, static_cast<std::size_t>(end - stopped));
-  const bool in_header = window.first && !parser.saw_events_array();
   kineto::Recovery recovery(sink, losses);
-  recovery.Read(rest, window.offset + static_cast<std::uint64_t>(stopped - begin), in_header,
-                window.last, array_form);
+  recovery.Read(rest, window.offset + static_cast<std::uint64_t>(stopped - begin),
+                window.first && !outcome.saw_events, window.last, array_form);
 }
 
 Result<trace::Trace> Load(ByteSource& source, const std::string& path,
-                          const ImportOptions& options) {
+                          const ImportOptions& options, std::size_t window_bytes) {
   trace::Builder builder;
   trace::TraceInfo& info = builder.trace().info;
   kineto::TraceSink sink(builder);
-  kineto::EventParser parser;
-  kineto::WindowReader reader(source);
+  kineto::WindowReader reader(source, window_bytes);
   while (const kineto::Window* window = reader.Next()) {
     if (window->first && !LooksLikeTrace(*window, reader.array_form())) {
       if (!window->body.empty()) return Error(kNotATrace);
@@ -59,7 +57,7 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path,
       return Error(source.damage().empty() ? std::string(kNotATrace)
                                            : source.damage() + "; nothing before it could be read");
     }
-    ReadWindow(*window, reader.array_form(), parser, sink, builder.trace().losses);
+    ReadWindow(*window, reader.array_form(), sink, builder.trace().losses);
     if (options.progress) options.progress(reader.input_taken(), source.input_size());
   }
   if (reader.gave_up()) {
@@ -94,14 +92,15 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path,
 Result<trace::Trace> LoadKineto(const std::string& path, const ImportOptions& options) {
   Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path);
   if (!source) return std::move(source).error().WithContext(path);
-  Result<trace::Trace> trace = Load(**source, path, options);
+  Result<trace::Trace> trace = Load(**source, path, options, kineto::kDefaultWindowBytes);
   if (!trace) return std::move(trace).error().WithContext(path);
   return trace;
 }
 
-Result<trace::Trace> LoadKinetoText(std::string_view text, const std::string& name) {
+Result<trace::Trace> LoadKinetoText(std::string_view text, const std::string& name,
+                                    std::size_t window_bytes) {
   const std::unique_ptr<ByteSource> source = MemoryByteSource(text);
-  return Load(*source, name, {});
+  return Load(*source, name, {}, window_bytes > 0 ? window_bytes : kineto::kDefaultWindowBytes);
 }
 
 }  // namespace hone::importer

@@ -154,8 +154,8 @@ bool Recovery::ParseObject(std::string_view object) {
   scratch_ += ']';
   const std::size_t size = scratch_.size();
   scratch_.append(kWindowPadding, ' ');
-  const char* stopped = nullptr;
-  return parser_.Parse(std::string_view(scratch_.data(), size), sink_, &stopped);
+  parser_.Index(std::string_view(scratch_.data(), size));
+  return parser_.Walk(sink_).complete;
 }
 
 // Reads the event at the start of `piece` and sets *end behind it.

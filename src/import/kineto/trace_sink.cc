@@ -38,10 +38,7 @@ std::int64_t IdNumber(const IdValue& id) {
 
 TraceSink::TraceSink(trace::Builder& builder) : builder_(builder), trace_(builder.trace()) {}
 
-TraceSink::Category TraceSink::ReadCategory(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+TraceSink::Category TraceSink::CategoryOf(std::string_view text) {
   struct Entry {
     std::string_view name;
     Category category;
@@ -88,18 +85,21 @@ TraceSink::Category TraceSink::ReadCategory(std::string_view text) {
       {"mtia_counters", Category::kSkip},
       {"", Category::kNone},
   };
+  // Files alternate between a handful of categories: the last few are remembered.
+  for (const auto& [name, category] : recent_categories_) {
+    if (name == text) return category;
+  }
+  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
+  Category category = Category::kUnknown;
   for (const Entry& entry : kCategories) {
-    if (entry.name == lower) return entry.category;
+    if (std::equal(text.begin(), text.end(), entry.name.begin(), entry.name.end(), same)) {
+      category = entry.category;
+    }
   }
-  return Category::kUnknown;
-}
-
-TraceSink::Category TraceSink::CategoryOf(std::string_view text) {
-  if (text != last_category_) {
-    last_category_ = text;
-    last_category_kind_ = ReadCategory(text);
-  }
-  return last_category_kind_;
+  auto& slot = recent_categories_[next_recent_];
+  next_recent_ = (next_recent_ + 1) % recent_categories_.size();
+  slot = {std::string(text), category};
+  return category;
 }
 
 StringId TraceSink::InternRaw(std::string_view raw) {
@@ -256,12 +256,11 @@ void TraceSink::AddSync(const RawEvent& event) {
   builder_.Add(sync);
 }
 
-void TraceSink::OnComplete(const RawEvent& event_in) {
-  if (!event_in.has_time || (!event_in.has_duration && event_in.phase == 'X')) {
-    trace_.losses.Add(LossKind::kBadTime, 1, 0, event_in.name);
+void TraceSink::OnComplete(RawEvent& event) {
+  if (!event.has_time || !event.has_duration) {
+    trace_.losses.Add(LossKind::kBadTime, 1, 0, event.name);
     return;
   }
-  RawEvent event = event_in;
   if (event.duration_ns < 0) {
     trace_.losses.Add(LossKind::kNegativeDuration, 1, 0, event.name);
     event.duration_ns = 0;
@@ -346,7 +345,7 @@ void TraceSink::OnNameRecord(const RawEvent& event) {
   }
 }
 
-void TraceSink::OnEvent(const RawEvent& event) {
+void TraceSink::OnEvent(RawEvent& event) {
   ++events_;
   switch (event.phase) {
     case 'X': return OnComplete(event);

@@ -2,6 +2,7 @@
 // TraceSink: turns events and file-level fields into rows of a Trace.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@ class TraceSink final : public EventSink {
  public:
   explicit TraceSink(trace::Builder& builder);
 
-  void OnEvent(const RawEvent& event) override;
+  void OnEvent(RawEvent& event) override;
   void OnMetadata(std::string_view key, std::string_view json) override;
 
   std::uint64_t events() const { return events_; }
@@ -43,10 +44,9 @@ class TraceSink final : public EventSink {
     kSkip,
     kUnknown,
   };
-  static Category ReadCategory(std::string_view text);
   Category CategoryOf(std::string_view text);
 
-  void OnComplete(const RawEvent& event);
+  void OnComplete(RawEvent& event);
   void OnInstant(const RawEvent& event);
   void OnCounter(const RawEvent& event);
   void OnNameRecord(const RawEvent& event);
@@ -65,8 +65,8 @@ class TraceSink final : public EventSink {
   trace::Builder& builder_;
   trace::Trace& trace_;
   std::uint64_t events_ = 0, recognized_ = 0;
-  std::string last_category_;
-  Category last_category_kind_ = Category::kNone;
+  std::array<std::pair<std::string, Category>, 8> recent_categories_{};
+  std::size_t next_recent_ = 0;
   // What a copy's name says, decided once per distinct name.
   struct CopyTraits {
     trace::CopyDirection direction;

@@ -127,6 +127,8 @@ void WindowReader::Produce() {
     more = FillAndCut(*buffer, *next);
     buffer->window.first = first;
     first = false;
+    buffer->parser.Index(buffer->window.document);
+    buffer->window.parser = &buffer->parser;
     if (!Hand(std::move(buffer))) break;
     buffer = std::move(next);
   }
@@ -183,7 +185,7 @@ bool WindowReader::FillAndCut(Buffer& buffer, Buffer& next) {
 void WindowReader::Seal(Buffer& buffer, std::size_t body_bytes, bool last) {
   char* body = buffer.bytes.data() + kHeadroom;
   const bool is_first = next_offset_ == 0;
-  std::string_view prefix, suffix;
+  std::string_view prefix = "", suffix = "";  // never null: memcpy must not be given one
   if (!is_first) prefix = array_form_ ? kArrayPrefix : kObjectPrefix;
   if (!last) suffix = array_form_ ? "]" : "]}";
   std::memcpy(body - prefix.size(), prefix.data(), prefix.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // WindowReader: cuts a trace file, however large, into small pieces that are JSON documents of
 // their own, so that simdjson reads gigabytes in a few megabytes of memory, and a damaged event
-// harms one piece only. Decompression and cutting run on a thread of their own.
+// harms one piece only. Decompression, cutting and indexing run on a thread of their own.
 //
 //   file:      { "a": 1, "traceEvents": [ {e1}, {e2}, {e3}, {e4} ], "z": 2 }
 //   window 1:  { "a": 1, "traceEvents": [ {e1}, {e2}]}
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/byte_source.h"
+#include "import/kineto/event_parser.h"
 
 namespace hone::importer::kineto {
 
@@ -31,13 +32,14 @@ struct Window {
   std::string_view body;     // the part of `document` that stands in the file
   std::uint64_t offset = 0;  // of body in the decompressed file
   bool first = false, last = false;
+  EventParser* parser = nullptr;  // has indexed the document; Walk is the reader's
 };
 
 inline constexpr std::size_t kWindowPadding = 64;
 
 // Small enough that text, structural index and the tails of the tables share the second-level
 // cache; tests use less to cut small files too.
-inline constexpr std::size_t kDefaultWindowBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kDefaultWindowBytes = std::size_t{1} << 19;
 
 class WindowReader {
  public:
@@ -61,6 +63,7 @@ class WindowReader {
     std::vector<char> bytes;  // headroom for the prefix, then the file's bytes
     std::size_t used = 0;     // bytes of the file held
     Window window;
+    EventParser parser;
   };
 
   void Produce();

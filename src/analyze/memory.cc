@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/memory.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "analyze/grouping.h"
+#include "analyze/memory_timeline.h"
+
+namespace hone::analyze {
+namespace {
+
+using trace::kNoRow;
+using trace::MemoryDevice;
+using trace::MemoryEvents;
+using trace::RowId;
+using trace::Trace;
+
+// A line through two points always fits; three are the fewest that can disagree with it.
+constexpr std::size_t kFewestStepsForGrowth = 3;
+
+// Rows [0, rows) ordered by group; equal groups keep their order. offsets[g] is where g begins.
+struct Buckets {
+  std::vector<RowId> rows;
+  std::vector<std::size_t> offsets;
+  std::span<const RowId> operator[](std::size_t group) const {
+    return std::span(rows).subspan(offsets[group], offsets[group + 1] - offsets[group]);
+  }
+};
+Buckets CountingSort(std::span<const std::uint32_t> group_of, std::size_t groups) {
+  Buckets buckets;
+  buckets.offsets.assign(groups + 1, 0);
+  for (const std::uint32_t group : group_of) ++buckets.offsets[group + 1];
+  for (std::size_t g = 0; g < groups; ++g) buckets.offsets[g + 1] += buckets.offsets[g];
+  buckets.rows.resize(group_of.size());
+  std::vector<std::size_t> next(buckets.offsets.begin(), buckets.offsets.end() - 1);
+  for (RowId i = 0; i < group_of.size(); ++i) buckets.rows[next[group_of[i]]++] = i;
+  return buckets;
+}
+
+// Name of the innermost operator around each event on its thread: one sweep over slices and events
+// of a thread together.
+std::vector<StringId> OpsAround(const Trace& trace, const Lineage& lineage) {
+  const auto& host = trace.host;
+  std::vector<StringId> ops(trace.memory.size(), StringId::kEmpty);
+  std::vector<std::uint32_t> thread_of(trace.memory.thread.begin(), trace.memory.thread.end());
+  const std::size_t threads = trace.threads.size();
+  for (std::uint32_t& thread : thread_of) {
+    thread = std::min(thread, static_cast<std::uint32_t>(threads));  // unknown ones: last bucket
+  }
+  const Buckets by_thread = CountingSort(thread_of, threads + 1);
+  std::vector<RowId> open;
+  for (std::size_t t = 0; t < threads; ++t) {
+    open.clear();
+    RowId next = trace.threads[t].first_slice;
+    const RowId last = trace.threads[t].last_slice;
+    for (const RowId event : by_thread[t]) {
+      const Nanos time = trace.memory.time_ns[event];
+      for (; next < last && host.start_ns[next] <= time; ++next) {
+        while (!open.empty() && host.end_ns(open.back()) <= host.start_ns[next]) open.pop_back();
+        open.push_back(next);
+      }
+      while (!open.empty() && host.end_ns(open.back()) <= time) open.pop_back();
+      const RowId op = open.empty() ? kNoRow : lineage.op[open.back()];
+      if (op != kNoRow) ops[event] = host.name[op];
+    }
+  }
+  return ops;
+}
+
+// Allocations by operator, and which of them live at the peak. `peak_index` is the event (in
+// `events`) that reaches the peak; events.size(): the peak stood before the first event.
+void AddOps(const MemoryEvents& memory, std::span<const RowId> events,
+            std::span<const StringId> ops, std::size_t peak_index, DeviceMemory& out) {
+  struct Block {
+    Bytes bytes = 0;  // 0: not live
+    std::uint32_t row = 0;
+  };
+  GroupIndex names, addresses;
+  std::vector<Block> blocks;  // by address
+  const auto mark_live = [&] {
+    for (const Block& block : blocks) {
+      if (block.bytes == 0) continue;
+      Bytes& live = out.ops[block.row].live_at_peak;
+      live = SaturatingAdd(live, block.bytes);
+    }
+  };
+  Bytes freed_unseen = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const RowId event = events[i];
+    const Bytes bytes = memory.bytes[event];
+    const std::uint32_t address = addresses.IdOf(memory.address[event]);
+    if (address == blocks.size()) blocks.emplace_back();
+    Block& block = blocks[address];
+    if (bytes > 0) {
+      const std::uint32_t row = names.IdOf(static_cast<std::uint32_t>(ops[event]));
+      if (row == out.ops.size()) out.ops.push_back({.op = ops[event]});
+      ++out.allocations;
+      ++out.ops[row].allocations;
+      out.ops[row].allocated = SaturatingAdd(out.ops[row].allocated, bytes);
+      block = {bytes, row};
+    } else if (bytes < 0) {
+      ++out.frees;
+      if (block.bytes == 0)
+        freed_unseen = SaturatingAdd(freed_unseen, -std::max(bytes, -INT64_MAX));
+      block.bytes = 0;
+    }
+    if (i == peak_index) mark_live();
+  }
+  if (out.relative) out.allocated_before = freed_unseen;
+  std::stable_sort(out.ops.begin(), out.ops.end(), [](const auto& a, const auto& b) {
+    if (a.live_at_peak != b.live_at_peak) return a.live_at_peak > b.live_at_peak;
+    return a.allocated > b.allocated;
+  });
+}
+
+void AddGrowth(std::span<const MemoryPoint> series, Bytes before, const Steps& steps,
+               DeviceMemory& out) {
+  std::size_t next = 0;
+  Bytes allocated = before;
+  for (const Step& step : steps.steps) {
+    for (; next < series.size() && series[next].time_ns <= step.span.end_ns; ++next) {
+      allocated = series[next].allocated;
+    }
+    if (!step.warm_up) out.at_step_end.push_back(allocated);
+  }
+  const std::size_t n = out.at_step_end.size();
+  if (n < kFewestStepsForGrowth) {
+    out.growth_per_step =
+        Known<double>::Absent("growth needs 3 steady steps, the trace has " + std::to_string(n));
+    return;
+  }
+  // Least squares with x = 0 … n−1: slope = Σ (x − x̄) y / Σ (x − x̄)².
+  const double mean_x = static_cast<double>(n - 1) / 2;
+  double covariance = 0, variance = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double x = static_cast<double>(i) - mean_x;
+    covariance += x * static_cast<double>(out.at_step_end[i]);
+    variance += x * x;
+  }
+  out.growth_per_step = covariance / variance;
+}
+
+DeviceMemory MeasureDevice(const Trace& trace, std::span<const RowId> events,
+                           std::span<const StringId> ops, const Steps& steps) {
+  const MemoryEvents& memory = trace.memory;
+  const RowId first = events.front();
+  DeviceMemory out;
+  out.type = memory.device_type[first];
+  out.device_id = memory.device_id[first];
+  if (memory.thread[first] < trace.threads.size()) {
+    out.process = trace.threads[memory.thread[first]].process;
+  }
+  if (out.type == MemoryDevice::kGpu) {
+    for (const auto& device : trace.devices) {
+      if (device.id == out.device_id) out.capacity = device.memory_bytes;
+    }
+  }
+  const MemorySeries series = BuildSeries(memory, events);
+  out.relative = series.relative;
+  out.allocated_before = series.before;
+  out.peak_allocated = series.before;
+  out.peak_time_ns = memory.time_ns[first];
+  std::size_t peak_index = events.size();
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    if (series.points[i].allocated <= out.peak_allocated) continue;
+    out.peak_allocated = series.points[i].allocated;
+    out.peak_time_ns = series.points[i].time_ns;
+    peak_index = i;
+  }
+  AddReserved(series.points, out);
+  AddOps(memory, events, ops, peak_index, out);
+  AddGrowth(series.points, series.before, steps, out);
+  out.timeline = Thin(series.points);
+  return out;
+}
+
+}  // namespace
+
+Known<MemoryFacts> MeasureMemory(const Trace& trace, const Lineage& lineage, const Steps& steps) {
+  const MemoryEvents& memory = trace.memory;
+  if (memory.size() == 0) {
+    if (trace.info.profile_memory == 0) {
+      return Known<MemoryFacts>::Absent("profile_memory was off");
+    }
+    return Known<MemoryFacts>::Absent(
+        trace.info.profile_memory == 1
+            ? "profile_memory was on, but nothing was allocated while recording"
+            : "no allocator events in this trace; record with profile_memory=True");
+  }
+  // Several processes in one file each have their own device 0.
+  GroupIndex groups;
+  std::vector<std::uint32_t> group_of(memory.size());
+  for (RowId i = 0; i < memory.size(); ++i) {
+    const RowId process =
+        memory.thread[i] < trace.threads.size() ? trace.threads[memory.thread[i]].process : kNoRow;
+    const auto device = static_cast<std::uint32_t>(static_cast<std::uint16_t>(memory.device_id[i]));
+    group_of[i] = groups.IdOf(
+        PairKey(process, static_cast<std::uint32_t>(memory.device_type[i]) << 16 | device));
+  }
+  const Buckets buckets = CountingSort(group_of, groups.size());
+  const std::vector<StringId> ops = OpsAround(trace, lineage);
+  MemoryFacts facts;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    facts.devices.push_back(MeasureDevice(trace, buckets[g], ops, steps));
+  }
+  const auto rank = [](const DeviceMemory& d) {
+    return d.type == MemoryDevice::kGpu ? 0 : d.type == MemoryDevice::kOther ? 1 : 2;
+  };
+  std::stable_sort(facts.devices.begin(), facts.devices.end(), [&](const auto& a, const auto& b) {
+    if (rank(a) != rank(b)) return rank(a) < rank(b);
+    return a.device_id < b.device_id;
+  });
+  return facts;
+}
+
+}  // namespace hone::analyze

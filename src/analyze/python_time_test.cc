@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/python_time.h"
+
+#include <gtest/gtest.h>
+
+#include "analyze/sketch_test.h"
+
+namespace hone::analyze {
+namespace {
+
+using trace::Trace;
+
+Known<PythonFacts> Measure(const Trace& trace) { return MeasurePython(trace, Lineage(trace)); }
+
+const PythonRow& Row(const std::vector<PythonRow>& rows, std::string_view name) {
+  static const PythonRow kNone;
+  for (const PythonRow& row : rows) {
+    if (row.name == name) return row;
+  }
+  ADD_FAILURE() << "no row " << name;
+  return kNone;
+}
+
+TEST(SourceFrame, PartsOfAFrame) {
+  const SourceFrame frame = ParseFrame("dir (2)/train.py(46): main");
+  EXPECT_EQ(frame.file, "dir (2)/train.py");
+  EXPECT_EQ(frame.line, 46);
+  EXPECT_EQ(frame.function, "main");
+  EXPECT_EQ(ParseFrame("a.py(7): <listcomp>").function, "<listcomp>");
+  for (const char* text : {"<built-in method to of Tensor object at 0x7f>", "nn.Module: Linear_0",
+                           "", "(12): f", "a.py(): f", "a.py(12)", "): ", "x): y"}) {
+    EXPECT_EQ(ParseFrame(text).line, 0) << text;
+    EXPECT_EQ(ParseFrame(text).file, "") << text;
+    EXPECT_EQ(ParseFrame(text).function, text);
+  }
+}
+
+TEST(SourceFrame, CallSiteIsTheInnermostFrameOfTheUser) {
+  EXPECT_EQ(CallSiteOf("<built-in f>;torch/nn/a.py(1): x;model.py(2): y;train.py(3): z"),
+            "model.py(2): y");
+  EXPECT_EQ(CallSiteOf("torch/nn/a.py(1): x;/usr/lib/python3.11/site-packages/b.py(2): y"),
+            "torch/nn/a.py(1): x");
+  EXPECT_EQ(CallSiteOf("<built-in f>;;"), "");
+  EXPECT_EQ(CallSiteOf(""), "");
+}
+
+TEST(PythonTime, AbsentSaysWhy) {
+  TraceSketch sketch;
+  sketch.Op("aten::mm", 0, 1);
+  sketch.builder().trace().info.with_stack = 0;
+  EXPECT_EQ(Measure(sketch.Finish()).why_not(), "with_stack was off");
+  EXPECT_FALSE(Measure(TraceSketch().Finish()).has_value());
+}
+
+// main 0…100 calls f 10…60, which calls itself 20…40 and a built-in 45…50.
+TEST(PythonTime, SelfTotalAndRecursion) {
+  TraceSketch sketch;
+  sketch.Python("t.py(1): main", 0, 100).Python("t.py(9): f", 10, 60);
+  sketch.Python("t.py(9): f", 20, 40).Python("<built-in len>", 45, 50);
+  sketch.Op("aten::mm", 22, 38).Call("cudaLaunchKernel", 25, 30, 1).Kernel(40, 47, 1);
+  sketch.Python("t.py(9): f", 80, 90);
+  const Trace trace = sketch.Finish();
+  const auto facts = Measure(trace);
+  ASSERT_TRUE(facts.has_value());
+  const PythonRow& f = Row(facts->functions, "t.py(9): f");
+  EXPECT_EQ(f.calls, 3u);
+  EXPECT_EQ(f.total_ns, 60'000);  // 50 + 10; the inner call is inside the outer
+  EXPECT_EQ(f.self_ns, 25'000 + 20'000 + 10'000);
+  EXPECT_EQ(f.device_ns, 7'000);  // once, though two frames of f surround it
+  const PythonRow& main = Row(facts->functions, "t.py(1): main");
+  EXPECT_EQ(main.total_ns, 100'000);
+  EXPECT_EQ(main.self_ns, 40'000);
+  EXPECT_EQ(main.device_ns, 7'000);
+  EXPECT_EQ(Row(facts->functions, "<built-in len>").device_ns, 0);
+  EXPECT_EQ(facts->functions[0].name, "t.py(9): f");  // by self time
+}
+
+TEST(PythonTime, LinesAreTheCallersOfOutermostOperators) {
+  TraceSketch sketch;
+  sketch.Python("t.py(1): main", 0, 100).Python("torch/nn/linear.py(5): forward", 10, 60);
+  sketch.Op("aten::linear", 20, 50).Op("aten::addmm", 22, 48);
+  sketch.Call("cudaLaunchKernel", 25, 30, 1).Kernel(40, 47, 1);
+  sketch.Op("aten::add", 70, 75).Op("aten::add", 200, 205);  // the last has no frame around it
+  const Trace trace = sketch.Finish();
+  const auto facts = Measure(trace);
+  ASSERT_EQ(facts->lines.size(), 1u);
+  EXPECT_EQ(facts->lines[0].name, "t.py(1): main");
+  EXPECT_EQ(facts->lines[0].calls, 2u);
+  EXPECT_EQ(facts->lines[0].total_ns, 35'000);
+  EXPECT_EQ(facts->lines[0].device_ns, 7'000);
+  EXPECT_TRUE(facts->lines_are_definitions);
+}
+
+TEST(PythonTime, CallStacksWithoutFrames) {
+  TraceSketch sketch;
+  trace::Builder& builder = sketch.builder();
+  for (int i = 0; i < 2; ++i) {
+    trace::OpDetail detail;
+    detail.stack =
+        builder.Intern(i == 0 ? "a.py(3): f;t.py(9): main" : "a.py(3): f;t.py(12): main");
+    trace::SliceInput op;
+    op.start_ns = i * 100'000;
+    op.duration_ns = 10'000;
+    op.name = builder.Intern("aten::mm");
+    op.thread = builder.ThreadFor(1, 1);
+    op.detail = builder.Detail(detail);
+    builder.Add(op);
+  }
+  const Trace trace = sketch.Finish();
+  const auto facts = Measure(trace);
+  ASSERT_TRUE(facts.has_value());
+  EXPECT_TRUE(facts->functions.empty());
+  ASSERT_EQ(facts->lines.size(), 1u);  // two stacks, one call site
+  EXPECT_EQ(facts->lines[0].name, "a.py(3): f");
+  EXPECT_EQ(facts->lines[0].calls, 2u);
+  EXPECT_FALSE(facts->lines_are_definitions);
+}
+
+TEST(PythonTime, ThreadsDoNotMix) {
+  TraceSketch sketch;
+  sketch.Python("t.py(1): f", 0, 100, 1).Python("t.py(1): f", 50, 120, 2);
+  const Trace trace = sketch.Finish();
+  const auto facts = Measure(trace);
+  EXPECT_EQ(facts->functions[0].total_ns, 170'000);
+}
+
+TEST(PythonTime, CrossingFramesNeverGoNegative) {
+  TraceSketch sketch;
+  sketch.Python("t.py(1): f", 0, 100).Python("t.py(2): g", 90, 300);
+  const Trace trace = sketch.Finish();
+  const auto facts = Measure(trace);
+  EXPECT_EQ(Row(facts->functions, "t.py(1): f").self_ns, 90'000);
+  EXPECT_EQ(Row(facts->functions, "t.py(2): g").self_ns, 210'000);
+}
+
+}  // namespace
+}  // namespace hone::analyze

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/source_frame.h"
+
+#include <charconv>
+
+namespace hone::analyze {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+using trace::SliceKind;
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+SourceFrame ParseFrame(std::string_view text) {
+  // The last "(digits): " counts: directories may hold parentheses, functions have none.
+  for (std::size_t close = text.rfind("): "); close != std::string_view::npos && close > 0;
+       close = text.rfind("): ", close - 1)) {
+    std::size_t open = close;
+    while (open > 0 && text[open - 1] >= '0' && text[open - 1] <= '9') --open;
+    if (open == close || open < 2 || text[open - 1] != '(') continue;
+    SourceFrame frame{text.substr(0, open - 1), text.substr(close + 3), 0};
+    std::from_chars(text.data() + open, text.data() + close, frame.line);
+    return frame;
+  }
+  return {{}, text, 0};
+}
+
+bool IsUserFrame(const SourceFrame& frame) {
+  // Recorders cut paths at sys.path, so PyTorch's own files start with "torch/"; a full path
+  // names the folder of packages or of the standard library.
+  return !frame.file.empty() && !frame.file.starts_with("torch/") && !frame.file.starts_with("<") &&
+         !Has(frame.file, "site-packages/") && !Has(frame.file, "dist-packages/") &&
+         !Has(frame.file, "/lib/python3");
+}
+
+std::string_view CallSiteOf(std::string_view stack) {
+  std::string_view any;
+  while (!stack.empty()) {
+    const std::size_t cut = stack.find(';');
+    std::string_view frame = stack.substr(0, cut);
+    stack = cut == std::string_view::npos ? std::string_view{} : stack.substr(cut + 1);
+    while (frame.starts_with(' ')) frame.remove_prefix(1);
+    const SourceFrame parsed = ParseFrame(frame);
+    if (parsed.file.empty()) continue;
+    if (IsUserFrame(parsed)) return frame;
+    if (any.empty()) any = frame;
+  }
+  return any;
+}
+
+CallSites::CallSites(const trace::Trace& trace, const Lineage& lineage)
+    : trace_(trace), lineage_(lineage), source_(trace.host.size(), kNoRow) {
+  const trace::HostSlices& host = trace.host;
+  enum : std::uint8_t { kUnseen, kNo, kYes };
+  std::vector<std::uint8_t> user(trace.strings.size(), kUnseen);
+  for (const trace::OpDetail& detail : trace.op_details) {
+    if (detail.stack == StringId::kEmpty) continue;
+    stack_sites_.resize(trace.strings.size());
+    std::string_view& site = stack_sites_[static_cast<std::uint32_t>(detail.stack)];
+    if (site.empty()) site = CallSiteOf(trace.Name(detail.stack));
+  }
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (host.parent[i] != kNoRow) source_[i] = source_[host.parent[i]];
+    if (host.kind[i] == SliceKind::kPython) {
+      std::uint8_t& seen = user[static_cast<std::uint32_t>(host.name[i])];
+      if (seen == kUnseen) seen = IsUserFrame(ParseFrame(trace.HostName(i))) ? kYes : kNo;
+      if (seen == kYes) source_[i] = i;
+    } else if (const StringId stack = trace.op_details[host.detail[i]].stack;
+               stack != StringId::kEmpty &&
+               !stack_sites_[static_cast<std::uint32_t>(stack)].empty()) {
+      source_[i] = i;
+    }
+  }
+}
+
+std::string_view CallSites::Of(RowId host_row) const {
+  const RowId row = source_[host_row] != kNoRow ? source_[host_row] : lineage_.python[host_row];
+  if (row == kNoRow) return {};
+  if (trace_.host.kind[row] == SliceKind::kPython) return trace_.HostName(row);
+  const StringId stack = trace_.op_details[trace_.host.detail[row]].stack;
+  return stack_sites_[static_cast<std::uint32_t>(stack)];
+}
+
+}  // namespace hone::analyze

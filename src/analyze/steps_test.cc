@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/steps.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "analyze/step_source.h"
+#include "trace/builder.h"
+
+namespace hone::analyze {
+namespace {
+
+using trace::SliceKind;
+
+class StepsTest : public testing::Test {
+ protected:
+  void Mark(Nanos start, Nanos end, const std::string& name,
+            SliceKind kind = SliceKind::kAnnotation, std::int64_t tid = 1) {
+    builder_.Add(trace::SliceInput{.start_ns = start,
+                                   .duration_ns = end - start,
+                                   .name = builder_.Intern(name),
+                                   .kind = kind,
+                                   .thread = builder_.ThreadFor(1, tid)});
+  }
+  void Kernel(Nanos start, Nanos end, const std::string& name, std::int64_t stream = 7) {
+    builder_.Add(trace::WorkInput{.start_ns = start,
+                                  .duration_ns = end - start,
+                                  .name = builder_.Intern(name),
+                                  .stream = builder_.StreamFor(0, stream)});
+  }
+  Steps Find() {
+    trace_ = std::move(builder_).Finish();
+    return FindSteps(trace_);
+  }
+  trace::Builder builder_;
+  trace::Trace trace_;
+};
+
+TEST(StepLabel, Names) {
+  const auto number = [](const char* name) {
+    StepLabel label;
+    return ParseStepLabel(name, label) ? label.number : -1;
+  };
+  EXPECT_EQ(number("ProfilerStep#3"), 3);
+  EXPECT_EQ(number("step 12"), 12);
+  EXPECT_EQ(number("Step 12/100"), 12);
+  EXPECT_EQ(number("iteration_7"), 7);
+  EXPECT_EQ(number("Iteration 7"), 7);
+  EXPECT_EQ(number("train_step_4"), 4);
+  EXPECT_EQ(number("TrainStep4"), 4);
+  EXPECT_EQ(number("iter=9"), 9);
+  EXPECT_EQ(number("batch: 9"), 9);
+  EXPECT_EQ(number("step[5]"), 5);
+  EXPECT_EQ(number("micro_batch_2"), -1);
+  EXPECT_EQ(number("MicroBatch 2"), -1);
+  EXPECT_EQ(number("footstep 2"), -1);
+  EXPECT_EQ(number("layer_3"), -1);
+  EXPECT_EQ(number("step"), -1);
+  EXPECT_EQ(number("12"), -1);
+  EXPECT_EQ(number(""), -1);
+  EXPECT_EQ(number("step 99999999999999999999"), -1);
+  EXPECT_EQ(number("Optimizer.step#Adam.step"), -1);
+}
+
+TEST_F(StepsTest, ProfilerStepsWithWarmUpAndStatistics) {
+  // Lengths: 900 | 100 120 110 130 100 (ms of a program that compiles in its first step).
+  Nanos at = 0;
+  int number = 2;
+  for (const Nanos length : {900, 100, 120, 110, 130, 100}) {
+    Mark(at, at + length, "ProfilerStep#" + std::to_string(number++));
+    at += length;
+  }
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kProfilerStep);
+  ASSERT_EQ(steps.steps.size(), 6U);
+  EXPECT_EQ(steps.steps[0].number, 2);
+  EXPECT_EQ(steps.warm_up_count, 1U);
+  EXPECT_TRUE(steps.steps[0].warm_up);
+  EXPECT_EQ(steps.steady_window, (trace::Interval{900, 1460}));
+  ASSERT_TRUE(steps.stats.has_value());
+  EXPECT_EQ(steps.stats->count, 5U);
+  EXPECT_EQ(steps.stats->median_ns, 110);
+  EXPECT_EQ(steps.stats->mean_ns, 112);
+  EXPECT_EQ(steps.stats->min_ns, 100);
+  EXPECT_EQ(steps.stats->max_ns, 130);
+  EXPECT_EQ(steps.stats->p95_ns, 128);  // rank 3.8: 120 + 0.8 * 10
+}
+
+TEST_F(StepsTest, SlowStepInTheMiddleIsNoWarmUp) {
+  Nanos at = 0;
+  for (int i = 0; i < 6; ++i) {
+    const Nanos length = i == 1 ? 900 : 100;
+    Mark(at, at + length, "ProfilerStep#" + std::to_string(i));
+    at += length;
+  }
+  EXPECT_EQ(Find().warm_up_count, 0U);
+}
+
+TEST_F(StepsTest, WarmUpIsNeverMoreThanHalf) {
+  Nanos at = 0;
+  for (const Nanos length : {900, 800, 700, 100}) {
+    Mark(at, at + length, "ProfilerStep#" + std::to_string(at));
+    at += length;
+  }
+  EXPECT_LE(Find().warm_up_count, 2U);
+}
+
+TEST_F(StepsTest, CopiesAndOverlapsOfMarks) {
+  for (int copy = 0; copy < 25; ++copy) {
+    Mark(0, 100, "ProfilerStep#1");
+    Mark(99, 200, "ProfilerStep#2");   // begins before the first ends
+    Mark(120, 150, "ProfilerStep#7");  // inside another
+    Mark(200, 300, "ProfilerStep#3");
+  }
+  const Steps steps = Find();
+  ASSERT_EQ(steps.steps.size(), 3U);
+  EXPECT_EQ(steps.steps[0].span, (trace::Interval{0, 99}));
+  EXPECT_EQ(steps.steps[1].span, (trace::Interval{99, 200}));
+  EXPECT_EQ(steps.steps[2].number, 3);
+}
+
+TEST_F(StepsTest, StubAtTheEndIsNoStep) {
+  for (int i = 0; i < 4; ++i) {
+    Mark(i * 1000, i * 1000 + 1000, "ProfilerStep#" + std::to_string(i));
+    for (int k = 0; k < 40; ++k)
+      Mark(i * 1000 + k * 10, i * 1000 + k * 10 + 5, "aten::add", SliceKind::kOp);
+  }
+  Mark(4000, 4020, "ProfilerStep#4");
+  Mark(4001, 4002, "aten::add", SliceKind::kOp);
+  EXPECT_EQ(Find().steps.size(), 4U);
+}
+
+TEST_F(StepsTest, FastLastStepStays) {
+  for (int i = 0; i < 5; ++i) {
+    const Nanos scale = i == 4 ? 2 : 10;
+    const Nanos at = i * 1000;
+    Mark(at, at + 100 * scale, "ProfilerStep#" + std::to_string(i));
+    for (int k = 0; k < 40; ++k)
+      Mark(at + k * scale, at + k * scale + 1, "aten::add", SliceKind::kOp);
+  }
+  EXPECT_EQ(Find().steps.size(), 5U);
+}
+
+TEST_F(StepsTest, LabelsNeedIncreasingNumbersOnOneThread) {
+  Mark(0, 10, "step 1");
+  Mark(10, 20, "step 1");  // the number repeats
+  Mark(0, 10, "iteration 1", SliceKind::kAnnotation, 2);
+  Mark(10, 20, "iteration 2", SliceKind::kAnnotation, 3);  // one mark a thread
+  EXPECT_EQ(Find().source, StepSource::kNone);
+}
+
+TEST_F(StepsTest, ThreadWithMostLabelsDecides) {
+  Mark(0, 10, "Iteration 1");
+  Mark(10, 20, "Iteration 2");
+  for (int i = 0; i < 3; ++i) {
+    Mark(i * 10, i * 10 + 10, "Iteration " + std::to_string(i), SliceKind::kAnnotation, 2);
+  }
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kProfilerStep);
+  EXPECT_EQ(steps.steps.size(), 3U);
+}
+
+TEST_F(StepsTest, OptimizerFromEndToEnd) {
+  for (int i = 0; i < 4; ++i) Mark(100 * i + 80, 100 * i + 90, "Optimizer.step#SGD.step");
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kOptimizer);
+  ASSERT_EQ(steps.steps.size(), 3U);
+  EXPECT_EQ(steps.steps[0].span, (trace::Interval{90, 190}));
+}
+
+TEST_F(StepsTest, TwoOptimizersAreOneIteration) {
+  for (int i = 0; i < 5; ++i) {
+    Mark(100 * i, 100 * i + 10, "Optimizer.step#Adam.step");
+    Mark(100 * i + 50, 100 * i + 60, "Optimizer.step#SGD.step");
+  }
+  const Steps steps = Find();
+  ASSERT_EQ(steps.steps.size(), 4U);
+  EXPECT_EQ(steps.steps[0].span, (trace::Interval{10, 110}));
+}
+
+TEST_F(StepsTest, TwoOptimizersOfOneClassAreToldApartByTheirEvents) {
+  for (int i = 0; i < 5; ++i) {
+    Mark(100 * i, 100 * i + 10, "Optimizer.step#Adam.step");
+    for (int k = 0; k < 6; ++k) Mark(100 * i + k, 100 * i + k + 1, "aten::add_", SliceKind::kOp);
+    Mark(100 * i + 50, 100 * i + 60, "Optimizer.step#Adam.step");
+    Mark(100 * i + 51, 100 * i + 52, "aten::add_", SliceKind::kOp);
+  }
+  EXPECT_EQ(Find().steps.size(), 4U);
+}
+
+// A step of this program: copy, 4 layers of (qkv, attention, mlp), loss, 4 backward layers, adam.
+void TransformerStep(StepsTest*, Nanos& at, const std::function<void(Nanos, const char*)>& kernel) {
+  kernel(at += 10, "copy");
+  for (int layer = 0; layer < 4; ++layer) {
+    for (const char* name : {"qkv", "attention", "mlp"}) kernel(at += 10, name);
+  }
+  kernel(at += 10, "loss");
+  for (int layer = 0; layer < 4; ++layer) {
+    for (const char* name : {"mlp_bwd", "attention_bwd", "qkv_bwd"}) kernel(at += 10, name);
+  }
+  kernel(at += 10, "adam");
+}
+
+TEST_F(StepsTest, RepeatingKernels) {
+  Nanos at = 0;
+  const auto kernel = [&](Nanos start, const char* name) { Kernel(start, start + 8, name); };
+  for (int i = 0; i < 3; ++i) kernel(at += 10, "init");
+  for (int step = 0; step < 6; ++step) {
+    TransformerStep(this, at, kernel);
+    if (step == 2) kernel(at += 10, "log");  // one odd kernel does not break the pattern
+  }
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kKernelPattern);
+  EXPECT_GE(steps.steps.size(), 5U);
+  EXPECT_LE(steps.steps.size(), 6U);
+  EXPECT_EQ(steps.steps[1].span.length(), 27 * 10);
+}
+
+TEST_F(StepsTest, SomethingRareDoesNotStretchTheStep) {
+  Nanos at = 0;
+  const auto kernel = [&](Nanos start, const char* name) { Kernel(start, start + 8, name); };
+  for (int step = 0; step < 40; ++step) {
+    TransformerStep(this, at, kernel);
+    if (step % 10 == 9) kernel(at += 10, "log");
+  }
+  EXPECT_GE(Find().steps.size(), 38U);
+}
+
+TEST_F(StepsTest, NoPatternInNoise) {
+  std::uint32_t state = 1;
+  for (int i = 0; i < 3000; ++i) {
+    state = state * 1664525 + 1013904223;
+    Kernel(i * 10, i * 10 + 8, "k" + std::to_string(state >> 27));
+  }
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kNone);
+  EXPECT_FALSE(steps.why_none.empty());
+  EXPECT_FALSE(steps.stats.has_value());
+  EXPECT_EQ(steps.steady_window, (trace::Interval{0, 29998}));
+}
+
+TEST_F(StepsTest, TwoRepeatsAreTooFew) {
+  Nanos at = 0;
+  const auto kernel = [&](Nanos start, const char* name) { Kernel(start, start + 8, name); };
+  for (int step = 0; step < 2; ++step) TransformerStep(this, at, kernel);
+  EXPECT_EQ(Find().source, StepSource::kNone);
+}
+
+TEST_F(StepsTest, PatternThatCoversLittleIsNotTheProgram) {
+  Nanos at = 0;
+  const auto kernel = [&](Nanos start, const char* name) { Kernel(start, start + 8, name); };
+  for (int step = 0; step < 5; ++step) TransformerStep(this, at, kernel);
+  Kernel(at + 100, at + 5'000, "something_else");
+  EXPECT_EQ(Find().source, StepSource::kNone);
+}
+
+TEST_F(StepsTest, LayersOfOneGraphAreNoSteps) {
+  Mark(0, 5, "cudaGraphLaunch", SliceKind::kApi);
+  builder_.trace().host.id[0] = 77;
+  for (int layer = 0; layer < 10; ++layer) {
+    int k = 0;
+    for (const char* name : {"norm", "qkv", "attention", "out", "mlp"}) {
+      const Nanos start = 10 + layer * 50 + 10 * k++;
+      builder_.Add(trace::WorkInput{.start_ns = start,
+                                    .duration_ns = 8,
+                                    .name = builder_.Intern(name),
+                                    .stream = builder_.StreamFor(0, 7),
+                                    .correlation = 77,
+                                    .graph = 0});
+    }
+  }
+  EXPECT_EQ(Find().source, StepSource::kNone);
+}
+
+TEST_F(StepsTest, OperatorsRepeatWhereThereIsNoDevice) {
+  for (int step = 0; step < 5; ++step) {
+    int k = 0;
+    for (const char* name :
+         {"aten::conv2d", "aten::relu", "aten::linear", "aten::backward", "aten::add_"}) {
+      const Nanos start = step * 100 + 20 * k++;
+      Mark(start, start + 15, name, SliceKind::kOp);
+      Mark(start + 1, start + 5, "aten::empty", SliceKind::kOp);  // nested: not part of the pattern
+    }
+  }
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kOpPattern);
+  EXPECT_EQ(steps.steps.size(), 5U);
+}
+
+TEST_F(StepsTest, EmptyTrace) {
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kNone);
+  EXPECT_EQ(steps.steady_window, trace::Interval{});
+}
+
+}  // namespace
+}  // namespace hone::analyze

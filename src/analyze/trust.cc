@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each threshold below says why it stands where it stands; docs/user/trust.md lists them.
+#include "analyze/trust.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace hone::analyze {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+using trace::SliceKind;
+using trace::WorkKind;
+
+// Below one percent no ranking of operators changes; above thirty the largest row may be missing.
+constexpr double kUnlinkedPartial = 0.01, kUnlinkedPoor = 0.30;
+// A graph holds whole steps, so its share is either next to nothing or most.
+constexpr double kGraphPartial = 0.05;
+// A few broken events are normal; one in ten is a broken file.
+constexpr double kUnreadablePoor = 0.10;
+// A recorder that loses the device side loses it for whole steps. Half of them without device work
+// is not a program that anyone wrote.
+constexpr double kStepsWithWorkPoor = 0.5, kStepsWithWorkPartial = 0.9;
+constexpr std::size_t kStepsToJudge = 4;
+constexpr std::size_t kMinSteadySteps = 2;  // one step has no spread
+// Ids that stand on several calls link work to the wrong one now and then.
+constexpr double kAmbiguousPartial = 0.01;
+
+std::string Thousands(std::uint64_t value) {
+  const std::string digits = fmt::format("{}", value);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
+    text.push_back(digits[i]);
+  }
+  return text;
+}
+
+std::string Percent(double share) {
+  const double percent = 100 * share;
+  return percent > 0 && percent < 0.1 ? "under 0.1 %"
+         : percent < 10               ? fmt::format("{:.1f} %", percent)
+                                      : fmt::format("{:.0f} %", percent);
+}
+
+double Share(double part, double all) { return all > 0 ? part / all : 0; }
+
+struct Tally {
+  std::uint64_t count = 0;
+  double time = 0;
+};
+
+// Device work by what is known about its launch.
+struct DeviceLinks {
+  Tally all;
+  Tally nameless;  // neither the launching call nor an operator is in the file
+  Tally no_call;   // an operator by External id, but no call
+  Tally graph;     // launched by a CUDA graph, or one itself
+};
+
+DeviceLinks CountLinks(const trace::Trace& trace) {
+  const trace::DeviceWork& device = trace.device;
+  std::vector<std::uint8_t> is_graph_launch(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
+  DeviceLinks links;
+  for (RowId i = 0; i < device.size(); ++i) {
+    const auto add = [&](Tally& tally) {
+      ++tally.count;
+      tally.time += static_cast<double>(device.duration_ns[i]);
+    };
+    add(links.all);
+    const RowId api = device.api[i];
+    bool graph = device.graph[i] != 0 || device.kind[i] == WorkKind::kGraph;
+    if (api != kNoRow && !graph) {
+      std::uint8_t& known = is_graph_launch[static_cast<std::uint32_t>(trace.host.name[api])];
+      if (known == 0) {
+        known = trace.HostName(api).find("GraphLaunch") != std::string_view::npos ? 2 : 1;
+      }
+      graph = known == 2;
+    }
+    if (graph) add(links.graph);
+    if (api == kNoRow) add(device.op[i] == kNoRow ? links.nameless : links.no_call);
+  }
+  return links;
+}
+
+InputPresence CountPresence(const trace::Trace& trace) {
+  InputPresence present;
+  std::uint64_t* const by_kind[trace::kSliceKindCount] = {
+      &present.ops,    &present.annotations, &present.api_calls,
+      &present.python, &present.os_calls,    nullptr,
+      nullptr};
+  for (const SliceKind kind : trace.host.kind) {
+    std::uint64_t* const count = by_kind[static_cast<std::size_t>(kind)];
+    if (count != nullptr) ++*count;
+  }
+  for (const WorkKind kind : trace.device.kind) {
+    switch (kind) {
+      case WorkKind::kKernel: ++present.kernels; break;
+      case WorkKind::kCopy: ++present.copies; break;
+      case WorkKind::kSet: ++present.sets; break;
+      case WorkKind::kGraph: ++present.graphs; break;
+    }
+  }
+  present.memory_events = trace.memory.size();
+  present.counters = trace.counters.size();
+  present.syncs = trace.syncs.size();
+  present.flows = trace.flows.size();
+  for (const trace::OpDetail& detail : trace.op_details) {
+    present.shapes = present.shapes || detail.dims != StringId::kEmpty;
+    present.stacks = present.stacks || detail.stack != StringId::kEmpty;
+    present.modules = present.modules || detail.module != StringId::kEmpty;
+  }
+  present.stacks = present.stacks || present.python > 0;
+  return present;
+}
+
+class Judge {
+ public:
+  Judge(const trace::Trace& trace, const Steps& steps, const Known<Timeline>& timeline,
+        TrustFacts& facts)
+      : trace_(trace), steps_(steps), timeline_(timeline), facts_(facts) {}
+
+  void Input() {
+    for (const LossKind kind : {LossKind::kTruncatedInput, LossKind::kDamagedCompression,
+                                LossKind::kDroppedByRecorder, LossKind::kImplausibleDuration}) {
+      const LossCount& loss = trace_.losses[kind];
+      if (loss.count == 0) continue;
+      const bool once = kind == LossKind::kTruncatedInput || kind == LossKind::kDamagedCompression;
+      const std::string what =
+          once ? Describe(kind).what
+               : fmt::format("{} {}", Thousands(loss.count), Describe(kind).what);
+      const std::string where = loss.first_detail.empty() ? "" : " (" + loss.first_detail + ")";
+      const std::string read =
+          once ? fmt::format("; {} events before it were read", Thousands(trace_.info.events_seen))
+               : "";
+      Add(Verdict::kPoor, fmt::format("{}{}{}; {}", what, where, read, Describe(kind).help));
+    }
+    if (trace_.info.compression_damaged &&
+        trace_.losses[LossKind::kDamagedCompression].count == 0) {
+      Add(Verdict::kPoor, Describe(LossKind::kDamagedCompression).what);
+    }
+    const std::uint64_t lost =
+        trace_.losses[LossKind::kUnreadableEvent].count + trace_.losses[LossKind::kBadTime].count;
+    if (lost > 0) {
+      const std::uint64_t seen = std::max(trace_.info.events_seen, lost);
+      const double share = Share(static_cast<double>(lost), static_cast<double>(seen));
+      Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
+          fmt::format("{} of {} events ({}) could not be read and were left out; {}",
+                      Thousands(lost), Thousands(seen), Percent(share),
+                      Describe(LossKind::kUnreadableEvent).help));
+    }
+    const LossCount& missing = trace_.losses[LossKind::kMissingTable];
+    if (missing.count > 0) {
+      Add(Verdict::kPartial,
+          fmt::format("{} {} (first: {}); {}", Thousands(missing.count),
+                      Describe(LossKind::kMissingTable).what, missing.first_detail,
+                      Describe(LossKind::kMissingTable).help));
+    }
+  }
+
+  void Links() {
+    if (trace_.device.size() == 0) return NoDevice();
+    const DeviceLinks links = CountLinks(trace_);
+    const double nameless = Share(links.nameless.time, links.all.time);
+    if (nameless > kUnlinkedPartial) {
+      const bool no_host = facts_.present.api_calls == 0 && facts_.present.ops == 0;
+      Add(nameless > kUnlinkedPoor ? Verdict::kPoor : Verdict::kPartial,
+          fmt::format(
+              "{} of {} pieces of device work ({} of device time) {}; op tables leave them "
+              "out; {}",
+              Thousands(links.nameless.count), Thousands(links.all.count), Percent(nameless),
+              no_host ? "have no host side, the file holds none"
+                      : "were launched outside the recorded window",
+              no_host ? "record CPU activity too" : Describe(LossKind::kUnlinkedDeviceWork).help));
+    }
+    const double no_call = Share(links.no_call.time, links.all.time);
+    if (no_call > kUnlinkedPartial) {
+      Add(Verdict::kPartial,
+          fmt::format("{} of {} pieces of device work ({} of device time) have an operator but no "
+                      "launching call; launch delays and idle causes leave them out; record the "
+                      "CUDA runtime too",
+                      Thousands(links.no_call.count), Thousands(links.all.count),
+                      Percent(no_call)));
+    }
+    const double graph = Share(links.graph.time, links.all.time);
+    if (graph > kGraphPartial) {
+      Add(Verdict::kPartial,
+          fmt::format(
+              "{} of {} pieces of device work ({} of device time) came from CUDA graphs; no "
+              "operator can be named for them and gaps inside a graph may be missing "
+              "records; record a run without CUDA graphs to see operators",
+              Thousands(links.graph.count), Thousands(links.all.count), Percent(graph)));
+    }
+    const std::uint64_t ambiguous = trace_.losses[LossKind::kAmbiguousCorrelation].count;
+    const double share =
+        Share(static_cast<double>(ambiguous), static_cast<double>(facts_.present.api_calls));
+    if (share > kAmbiguousPartial) {
+      Add(Verdict::kPartial,
+          fmt::format("{} of {} launching calls ({}) share their correlation id with another; {}",
+                      Thousands(ambiguous), Thousands(facts_.present.api_calls), Percent(share),
+                      Describe(LossKind::kAmbiguousCorrelation).help));
+    }
+  }
+
+  void StepsSeen() {
+    if (steps_.source == StepSource::kNone) {
+      Add(Verdict::kPartial, steps_.why_none +
+                                 "; figures cover the whole trace, start-up included; call "
+                                 "prof.step() once an iteration");
+      return;
+    }
+    if (steps_.source == StepSource::kKernelPattern || steps_.source == StepSource::kOpPattern) {
+      Add(Verdict::kPartial,
+          fmt::format(
+              "{} steps were inferred from {}, not marked; call prof.step() once an iteration",
+              steps_.steps.size(), StepSourceName(steps_.source)));
+    }
+    if (steps_.steady_count() < kMinSteadySteps) {
+      Add(Verdict::kPartial,
+          fmt::format("only {} steady step of {}; record at least {} steps after warm-up",
+                      steps_.steady_count(), steps_.steps.size(), kMinSteadySteps + 1));
+    }
+    if (timeline_.has_value() && steps_.steps.size() >= kStepsToJudge) StepsWithWork();
+  }
+
+ private:
+  // Launches without any device record: the device side was not recorded, or was lost.
+  void NoDevice() {
+    std::vector<std::uint8_t> is_launch(trace_.strings.size(), 0);
+    std::uint64_t launches = 0;
+    for (RowId i = 0; i < trace_.host.size(); ++i) {
+      if (trace_.host.kind[i] != SliceKind::kApi) continue;
+      std::uint8_t& known = is_launch[static_cast<std::uint32_t>(trace_.host.name[i])];
+      if (known == 0) {
+        const std::string_view name = trace_.HostName(i);
+        known = name.find("LaunchKernel") != std::string_view::npos ||
+                        name.find("GraphLaunch") != std::string_view::npos
+                    ? 2
+                    : 1;
+      }
+      if (known == 2) ++launches;
+    }
+    if (launches == 0) return;
+    Add(Verdict::kPoor,
+        fmt::format("no kernel records ({} launches seen); record with ProfilerActivity.CUDA",
+                    Thousands(launches)));
+  }
+
+  void StepsWithWork() {
+    std::size_t with_work = 0;
+    for (const Step& step : steps_.steps) {
+      const bool has_work = std::any_of(
+          timeline_->devices.begin(), timeline_->devices.end(),
+          [&](const DeviceTimeline& device) { return device.busy.LengthWithin(step.span) > 0; });
+      if (has_work) ++with_work;
+    }
+    const double share =
+        Share(static_cast<double>(with_work), static_cast<double>(steps_.steps.size()));
+    if (share >= kStepsWithWorkPartial) return;
+    Add(share <= kStepsWithWorkPoor ? Verdict::kPoor : Verdict::kPartial,
+        fmt::format("device work in only {} of {} steps; the recorder lost the rest or recorded "
+                    "them without the device; record a shorter window",
+                    with_work, steps_.steps.size()));
+  }
+
+  void Add(Verdict lowers_to, std::string text) {
+    facts_.reasons.push_back({lowers_to, std::move(text)});
+    facts_.verdict = std::max(facts_.verdict, lowers_to);
+  }
+
+  const trace::Trace& trace_;
+  const Steps& steps_;
+  const Known<Timeline>& timeline_;
+  TrustFacts& facts_;
+};
+
+std::vector<LossRow> ListLosses(const trace::Trace& trace) {
+  double device_time = 0;
+  for (const Nanos duration : trace.device.duration_ns)
+    device_time += static_cast<double>(duration);
+  std::vector<LossRow> rows;
+  for (std::size_t i = 0; i < kLossKindCount; ++i) {
+    const auto kind = static_cast<LossKind>(i);
+    const LossCount& loss = trace.losses[kind];
+    if (loss.count == 0) continue;
+    LossRow row{kind, loss.count, Known<double>::Absent("no time is known for it"),
+                loss.first_detail};
+    // An implausible duration is not part of the device time that it would be a share of.
+    if (loss.time_ns > 0 && device_time > 0 && kind != LossKind::kImplausibleDuration) {
+      row.time_share = Share(static_cast<double>(loss.time_ns), device_time);
+    }
+    rows.push_back(std::move(row));
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const LossRow& a, const LossRow& b) {
+    return Describe(a.kind).severity > Describe(b.kind).severity;
+  });
+  return rows;
+}
+
+}  // namespace
+
+const char* VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kGood: return "good";
+    case Verdict::kPartial: return "partial";
+    case Verdict::kPoor: return "poor";
+  }
+  return "poor";
+}
+
+TrustFacts JudgeTrust(const trace::Trace& trace, const Steps& steps,
+                      const Known<Timeline>& timeline) {
+  TrustFacts facts;
+  facts.present = CountPresence(trace);
+  facts.losses = ListLosses(trace);
+  facts.steps = steps.steps.size();
+  facts.steady_steps = steps.steady_count();
+  facts.warm_up_inside = steps.warm_up_count > 0;
+  Judge judge(trace, steps, timeline, facts);
+  judge.Input();
+  judge.Links();
+  judge.StepsSeen();
+  std::stable_sort(
+      facts.reasons.begin(), facts.reasons.end(),
+      [](const TrustReason& a, const TrustReason& b) { return a.lowers_to > b.lowers_to; });
+  return facts;
+}
+
+}  // namespace hone::analyze

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/analyze_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "base/terminal.h"
+#include "base/utf8.h"
+#include "report/csv/csv_table.h"
+#include "report/json/json_report.h"
+#include "report/tables.h"
+#include "report/text/text_report.h"
+
+namespace hone::cli {
+namespace {
+
+analyze::GroupBy ParseGroupBy(const std::string& word) {
+  for (const analyze::GroupBy group_by :
+       {analyze::GroupBy::kNameShape, analyze::GroupBy::kStack, analyze::GroupBy::kModule}) {
+    if (word == report::GroupByName(group_by)) return group_by;
+  }
+  return analyze::GroupBy::kName;
+}
+
+bool Contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
+const VerbInfo& AnalyzeCommand::info() const {
+  static const VerbInfo info = {
+      "analyze",
+      "say where the time of a recorded job goes, from its trace",
+      "hone analyze TRACE... [options]",
+      "Reads PyTorch profiler traces (.json, .json.gz, .json.zst) or Nsight Systems exports "
+      "(.sqlite) and says where the time goes, why the device stands idle, and how far the "
+      "numbers can be trusted. Several traces, or a directory, are the ranks of one job; the "
+      "slowest leads.",
+      {{"hone analyze trace.json.gz", "The answer on one screen."},
+       {"hone analyze trace.json.gz --table ops --sort self_device --limit 30",
+        "The 30 operators whose own kernels take most device time."},
+       {"hone analyze ranks/ --json | jq '.ranks.skew'",
+        "How far the ranks of a job drift apart, for a program."}},
+      "Exit codes: 0 fine, 1 hone failed, 2 usage, 3 an input could not be read (in full). "
+      "hone help inputs, trust, schema and exit-codes say more."};
+  return info;
+}
+
+void AnalyzeCommand::Declare(CLI::App& app) {
+  app.add_option("TRACE", paths_, "trace files, or a directory of ranks")
+      ->option_text("TRACE")
+      ->required();
+
+  std::vector<std::string> tables;
+  for (const report::TableInfo& table : report::AllTables()) tables.push_back(table.name);
+  CLI::Option* json = app.add_flag("--json", json_, "the whole answer as JSON (hone help schema)");
+  CLI::Option* csv = app.add_flag(
+      "--csv", csv_, "one table as CSV, all rows; kernels unless --table names another");
+  CLI::Option* all = app.add_flag("--all", all_, "text: every section, not only the first screen");
+  CLI::Option* table =
+      app.add_option("--table", table_, "one table")->option_text("NAME")->check(OneOf(tables));
+  csv->excludes(json);
+  all->excludes(json)->excludes(csv)->excludes(table);
+  for (CLI::Option* option : {json, csv, all, table}) option->group("what to print");
+  app.add_option("--compat", compat_, "numbers by another tool's rules")
+      ->option_text("TOOL")
+      ->check(OneOf({"tracelens", "hta"}))
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("what to print");
+
+  app.add_option("--sort", sort_, "column to sort --table by, largest first; -COLUMN turns it round")
+      ->option_text("COLUMN")
+      ->group("tables");
+  app.add_flag("--reverse", reverse_, "the other way round")->group("tables");
+  limit_option_ = app.add_option("--limit", limit_, "rows of a table, 0 for all; JSON and CSV have all unless given")
+                      ->option_text("N")
+                      ->default_str("20")
+                      ->check(WholeNumber())
+                      ->group("tables");
+  app.add_option("--group-by", group_by_, "rows of kernels and ops")
+      ->option_text("KEY")
+      ->default_str("name")
+      ->check(OneOf({"name", "shape", "stack", "module"}))
+      ->group("tables");
+
+  app.add_option("--rank", rank_, "the rank that leads; without it the slowest")
+      ->option_text("N")
+      ->check(WholeNumber())
+      ->group("other");
+  app.add_option("-o,--output", output_, "write the answer to a file")
+      ->option_text("FILE")
+      ->group("other");
+  app.add_option("--color", color_, "colours; auto: on a terminal, unless NO_COLOR is set")
+      ->option_text("WHEN")
+      ->default_str("auto")
+      ->check(OneOf({"auto", "always", "never"}))
+      ->group("other");
+  app.add_flag("--quiet", quiet_, "no progress bar")->group("other");
+  app.add_flag("--stable", stable_, "leave out folders, clock and version, for comparing output")
+      ->group("other");
+}
+
+Status AnalyzeCommand::Check() {
+  if (table_.rfind("tracelens", 0) == 0 && !Contains(compat_, "tracelens")) {
+    compat_.emplace_back("tracelens");
+  }
+  if (table_.rfind("hta", 0) == 0 && !Contains(compat_, "hta")) compat_.emplace_back("hta");
+  if (table_.empty() && csv_) {
+    table_ = compat_.empty() ? "kernels" : compat_[0] == "hta" ? "hta-breakdown" : "tracelens-kernels";
+  }
+  if (table_.empty() && !sort_.empty()) {
+    return Error("--sort needs --table, to know what to sort; try --table ops");
+  }
+  return Ok();
+}
+
+JobOptions AnalyzeCommand::Job() const {
+  JobOptions job;
+  job.paths = paths_;
+  job.group_by = ParseGroupBy(group_by_);
+  job.rank = rank_;
+  job.tracelens = Contains(compat_, "tracelens");
+  job.hta = Contains(compat_, "hta");
+  job.stable = stable_;
+  job.quiet = quiet_;
+  return job;
+}
+
+// People get a screenful, programs get everything, unless they say so.
+report::TableShape AnalyzeCommand::ShapeOf(bool everything) const {
+  report::TableShape shape{sort_, reverse_};
+  const bool given = limit_option_->count() > 0;
+  if (limit_ > 0 && (given || !everything)) shape.limit = static_cast<std::size_t>(limit_);
+  return shape;
+}
+
+report::Style AnalyzeCommand::StyleFor(const Console& console) const {
+  const int fd = output_.empty() ? console.out_fd : -1;
+  const ColorChoice choice = color_ == "always"  ? ColorChoice::kAlways
+                             : color_ == "never" ? ColorChoice::kNever
+                                                 : ColorChoice::kAuto;
+  report::Style style;
+  const std::size_t columns = TerminalWidth(fd);
+  // Up to 110 columns: beyond that the eye loses the line.
+  style.width = columns == 0 ? 80 : std::clamp<std::size_t>(columns, report::kLeastWidth, 110);
+  style.color = WantsColor(choice, fd);
+  style.utf8 = LocaleIsUtf8();
+  return style;
+}
+
+Status AnalyzeCommand::WriteOneTable(const report::Report& report, const report::Style& style,
+                                     std::ostream& out, Console& console) const {
+  Known<report::Table> table = report::FindTable(table_)->build(report);
+  if (table) {
+    HONE_RETURN_IF_ERROR(Shape(*table, ShapeOf(csv_)));
+  }
+  if (!csv_) {
+    report::WriteTextTable(table, table_, style, out);
+  } else if (table) {
+    report::WriteCsv(*table, out);
+  } else {
+    console.err << fmt::format("hone: {}: not in this trace ({})\n", table_,
+                               Printable(table.why_not(), style.utf8));
+  }
+  return Ok();
+}
+
+Status AnalyzeCommand::Write(const report::Report& report, const report::Style& style,
+                             std::ostream& out, Console& console) const {
+  if (json_) return report::WriteJson(report, {table_, ShapeOf(true)}, out);
+  if (!table_.empty()) return WriteOneTable(report, style, out, console);
+  if (!compat_.empty() && !all_) {
+    for (const report::TableInfo& info : report::AllTables()) {
+      const std::size_t dash = info.name.find('-');
+      if (dash == std::string::npos || !Contains(compat_, info.name.substr(0, dash))) continue;
+      Known<report::Table> table = info.build(report);
+      if (table) {
+        HONE_RETURN_IF_ERROR(Shape(*table, ShapeOf(false)));
+      }
+      report::WriteTextTable(table, info.name, style, out);
+      out << '\n';
+    }
+    return Ok();
+  }
+  report::WriteText(report, {style, all_, static_cast<std::size_t>(limit_)}, out);
+  return Ok();
+}
+
+int AnalyzeCommand::WriteOut(const report::Report& report, Console& console) const {
+  const report::Style style = StyleFor(console);
+  std::ofstream file;
+  if (!output_.empty()) {
+    file.open(output_, std::ios::binary | std::ios::trunc);
+    if (!file) {
+      console.err << fmt::format("hone: {}: cannot be written: {}\n",
+                                 Printable(output_, style.utf8), std::strerror(errno));
+      return kExitFailed;
+    }
+  }
+  const Status written = Write(report, style, output_.empty() ? console.out : file, console);
+  if (!written) {
+    console.err << fmt::format("hone: {}\n", Printable(written.error().message(), style.utf8));
+    return kExitUsage;
+  }
+  if (!output_.empty()) {
+    file.close();
+    if (!file) {
+      console.err << fmt::format("hone: {}: cannot be written in full: {}\n",
+                                 Printable(output_, style.utf8), std::strerror(errno));
+      return kExitFailed;
+    }
+  }
+  return kExitFine;
+}
+
+int AnalyzeCommand::Run(Console& console) {
+  const Status checked = Check();
+  if (!checked) {
+    console.err << fmt::format("hone: {}\n", checked.error().message());
+    return kExitUsage;
+  }
+  Result<JobResult> job = RunJob(Job(), console);
+  if (!job) {
+    console.err << fmt::format("hone: {}\n", job.error().message());
+    return kExitUsage;
+  }
+  if (job->report.inputs.empty()) return job->code;
+  const int written = WriteOut(job->report, console);
+  return written == kExitFine ? job->code : written;
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+
+#include "base/terminal.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "cli/progress.h"
+#include "import/import.h"
+
+namespace hone::cli {
+namespace {
+
+struct Paths {
+  std::vector<std::string> files;
+  std::uint64_t bytes = 0;
+  bool failed = false;
+};
+
+// Names in messages go to a terminal: paths may hold anything.
+void Say(Console& console, std::string_view message) {
+  console.err << "hone: " << Printable(message, LocaleIsUtf8()) << '\n';
+}
+
+Paths FindAll(const std::vector<std::string>& arguments, Console& console) {
+  Paths paths;
+  for (const std::string& argument : arguments) {
+    Result<std::vector<std::string>> found = importer::FindTraces(argument);
+    if (!found) {
+      Say(console, found.error().message());
+      paths.failed = true;
+      continue;
+    }
+    for (std::string& file : *found) {
+      std::error_code error;
+      const std::uintmax_t size = std::filesystem::file_size(file, error);
+      if (!error) paths.bytes += size;
+      paths.files.push_back(std::move(file));
+    }
+  }
+  return paths;
+}
+
+void WarnOfDamage(const report::Input& input, Console& console) {
+  const trace::TraceInfo& info = input.trace.info;
+  std::string damage = input.trace.losses[LossKind::kDamagedCompression].first_detail;
+  if (damage.empty()) damage = "the compressed stream is damaged";
+  Say(console, fmt::format("{}: {}; {} before it {} read, trust is {}", info.path, damage,
+                           Count(info.events_seen, "event"), info.events_seen == 1 ? "was" : "were",
+                           analyze::VerdictName(input.facts.trust.verdict)));
+}
+
+// What no writer reads, and grows with the trace. Collectives stay until ranks are compared.
+void ReleaseRows(report::Input& input) {
+  input.trace.ReleaseRows();
+  if (input.facts.idle) input.facts.idle->gaps = {};
+  if (input.facts.timeline) {
+    for (analyze::DeviceTimeline& device : input.facts.timeline->devices) {
+      device.busy = device.compute = device.comm = device.copy = {};
+    }
+  }
+}
+
+Known<analyze::SkewFacts> CompareRanks(const std::vector<report::Input>& inputs) {
+  std::vector<analyze::RankComm> ranks;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const report::Input& input = inputs[i];
+    analyze::RankComm rank;
+    rank.rank = input.trace.info.rank >= 0 ? input.trace.info.rank : static_cast<std::int64_t>(i);
+    rank.path = input.trace.info.path;
+    rank.comm = input.facts.comm ? &*input.facts.comm : nullptr;
+    rank.median_step_ns = input.facts.steps.stats ? input.facts.steps.stats->median_ns : 0;
+    ranks.push_back(std::move(rank));
+  }
+  return analyze::MeasureSkew(ranks);
+}
+
+Result<std::size_t> ChooseLead(const std::vector<report::Input>& inputs, std::int64_t rank) {
+  std::size_t lead = 0;
+  Nanos slowest = -1;
+  std::vector<std::int64_t> ranks;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const analyze::Steps& steps = inputs[i].facts.steps;
+    ranks.push_back(inputs[i].trace.info.rank);
+    if (rank >= 0 && ranks.back() == rank) return i;
+    if (steps.stats && steps.stats->median_ns > slowest) {
+      slowest = steps.stats->median_ns;
+      lead = i;
+    }
+  }
+  if (rank < 0) return lead;
+  ranks.erase(std::remove(ranks.begin(), ranks.end(), -1), ranks.end());
+  return Error(ranks.empty() ? fmt::format("--rank {}: the traces do not say which rank they are", rank)
+                             : fmt::format("--rank {}: no trace of that rank; there are: {}", rank,
+                                           fmt::join(ranks, ", ")));
+}
+
+class Loader {
+ public:
+  Loader(const JobOptions& options, const Paths& paths, Console& console)
+      : options_(options),
+        paths_(paths),
+        console_(console),
+        progress_(console.err, !options.quiet && IsTerminal(console.err_fd),
+                  TerminalWidth(console.err_fd), LocaleIsUtf8()) {}
+
+  JobResult Run() {
+    JobResult result;
+    for (const std::string& file : paths_.files) {
+      if (!LoadOne(file, result.report.inputs)) result.code = kExitUnreadable;
+    }
+    progress_.Erase();
+    return result;
+  }
+
+ private:
+  // False: not read, or not in full.
+  bool LoadOne(const std::string& file, std::vector<report::Input>& inputs) {
+    importer::ImportOptions import;
+    std::uint64_t file_bytes = 0;
+    import.progress = [&](std::uint64_t done, std::uint64_t total) {
+      file_bytes = total;
+      progress_.Update(bytes_before_ + done, std::max(paths_.bytes, total), file);
+    };
+    Result<trace::Trace> trace = importer::LoadTrace(file, import);
+    bytes_before_ += file_bytes;
+    if (!trace) {
+      progress_.Erase();
+      Say(console_, trace.error().message());
+      return false;
+    }
+    report::Input input;
+    input.trace = std::move(*trace);
+    input.facts = analyze::Analyze(input.trace, {options_.group_by, options_.group_by});
+    if (options_.tracelens) input.tracelens = analyze::ComputeTraceLens(input.trace);
+    if (options_.hta) input.hta = analyze::ComputeHta(input.trace);
+    const bool damaged = input.trace.info.compression_damaged;
+    if (damaged) {
+      progress_.Erase();
+      WarnOfDamage(input, console_);
+    }
+    if (paths_.files.size() > 1) ReleaseRows(input);
+    inputs.push_back(std::move(input));
+    return !damaged;
+  }
+
+  const JobOptions& options_;
+  const Paths& paths_;
+  Console& console_;
+  Progress progress_;
+  std::uint64_t bytes_before_ = 0;
+};
+
+}  // namespace
+
+Result<JobResult> RunJob(const JobOptions& options, Console& console) {
+  const Paths paths = FindAll(options.paths, console);
+  JobResult result = Loader(options, paths, console).Run();
+  if (paths.failed) result.code = kExitUnreadable;
+  report::Report& report = result.report;
+  report.group_by = options.group_by;
+  report.stable = options.stable;
+  if (report.inputs.empty()) return result;
+  std::stable_sort(report.inputs.begin(), report.inputs.end(),
+                   [](const report::Input& a, const report::Input& b) {
+                     return a.trace.info.rank < b.trace.info.rank;
+                   });
+  if (report.inputs.size() > 1) report.skew = CompareRanks(report.inputs);
+  Result<std::size_t> lead = ChooseLead(report.inputs, options.rank);
+  if (!lead) return std::move(lead).error();
+  report.lead = *lead;
+  return result;
+}
+
+}  // namespace hone::cli

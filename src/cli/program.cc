@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "cli/analyze_command.h"
+#include "cli/completion_command.h"
+#include "cli/help_command.h"
+#include "report/version.h"
+
+namespace hone::cli {
+namespace {
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+// "--jsno=x" -> "--jsno"
+std::string WithoutValue(const std::string& word) {
+  return word.rfind("--", 0) == 0 ? word.substr(0, word.find('=')) : word;
+}
+
+}  // namespace
+
+Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
+  verbs_.push_back(std::make_unique<AnalyzeCommand>());
+  verbs_.push_back(std::make_unique<HelpCommand>(*this));
+  verbs_.push_back(std::make_unique<CompletionCommand>(*this));
+  app_->set_help_flag("-h,--help", "show this help");
+  app_->add_flag("--version")->description("show the version")->group("options");
+  app_->allow_extras();
+  for (const std::unique_ptr<Verb>& verb : verbs_) {
+    CLI::App* sub = app_->add_subcommand(verb->info().name, verb->info().summary);
+    // Unknown words are ours to explain.
+    sub->allow_extras();
+    sub->set_help_flag();
+    verb->Declare(*sub);
+    sub->add_flag("-h,--help")->description("show this help")->group("other");
+  }
+}
+
+Program::~Program() = default;
+
+const Verb* Program::FindVerb(std::string_view name) const {
+  for (const std::unique_ptr<Verb>& verb : verbs_) {
+    if (verb->info().name == name) return verb.get();
+  }
+  return nullptr;
+}
+
+std::string Program::Help() const {
+  std::string help =
+      "hone says why a deep-learning job is slow.\n\n"
+      "usage: hone VERB [options]\n\n";
+  for (const std::unique_ptr<Verb>& verb : verbs_) {
+    help += fmt::format("  {:<12}{}\n", verb->info().name, verb->info().summary);
+  }
+  help +=
+      "\nexamples\n"
+      "  hone analyze trace.json.gz            why is this training run slow?\n"
+      "  hone analyze ranks/ --json | jq .idle the idle time of a job, for a program\n"
+      "\noptions\n"
+      "  -h, --help    show this help; hone VERB --help says more\n"
+      "  --version     show the version\n";
+  return help;
+}
+
+int Program::Unknown(const CLI::App& where, const std::string& word, Console& console) const {
+  const bool root = &where == app_.get();
+  const std::string shown = Printable(WithoutValue(word), false);
+  const std::string see =
+      root ? "see hone --help" : fmt::format("see hone {} --help", where.get_name());
+  if (!word.empty() && word[0] == '-') {
+    const auto nearest = NearestSpelling(WithoutValue(word), OptionNames(where));
+    console.err << fmt::format("hone: unknown option {}; {}\n", shown,
+                               nearest ? "did you mean " + *nearest + "?" : see);
+    return kExitUsage;
+  }
+  if (!root) {
+    console.err << fmt::format("hone: {} is one word too many; {}\n", shown, see);
+    return kExitUsage;
+  }
+  std::vector<std::string> names;
+  for (const std::unique_ptr<Verb>& verb : verbs_) names.push_back(verb->info().name);
+  const auto nearest = NearestSpelling(word, names);
+  std::error_code ignored;
+  std::string hint = see;
+  if (nearest) {
+    hint = "did you mean " + *nearest + "?";
+  } else if (std::filesystem::exists(word, ignored)) {
+    hint = fmt::format("to analyze it: hone analyze {}", shown);
+  }
+  console.err << fmt::format("hone: unknown verb {}; {}\n", shown, hint);
+  return kExitUsage;
+}
+
+int Program::Parse(const std::vector<std::string>& arguments, Console& console) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app_->parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    console.out << Help();
+    return kExitFine;
+  } catch (const CLI::ParseError& error) {
+    // An unknown option often explains what else CLI11 stumbled over, and --help outranks both.
+    const std::vector<CLI::App*> chosen = app_->get_subcommands();
+    const CLI::App& where = chosen.empty() ? *app_ : *chosen[0];
+    if (!chosen.empty() && where.count("--help") > 0) return -1;
+    for (const std::string& word : where.remaining()) {
+      if (word.size() > 1 && word[0] == '-' && word != "--") return Unknown(where, word, console);
+    }
+    const std::string what = Printable(error.what(), false);
+    const std::string see =
+        fmt::format("; see hone {}--help", chosen.empty() ? "" : where.get_name() + " ");
+    console.err << fmt::format("hone: {}{}\n", what, what.ends_with('?') ? "" : see);
+    return kExitUsage;
+  }
+  return -1;
+}
+
+int Program::Run(const std::vector<std::string>& arguments, Console& console) {
+  const int parsed = Parse(arguments, console);
+  if (parsed >= 0) return parsed;
+  if (app_->count("--version") > 0) {
+    console.out << fmt::format("hone {}\n", report::Version());
+    return kExitFine;
+  }
+  const std::vector<CLI::App*> chosen = app_->get_subcommands();
+  for (const std::string& word : app_->remaining()) {
+    if (word != "--") return Unknown(*app_, word, console);
+  }
+  if (chosen.empty()) {
+    console.err << Help();
+    return kExitUsage;
+  }
+  const auto verb = std::find_if(verbs_.begin(), verbs_.end(), [&](const auto& candidate) {
+    return candidate->info().name == chosen[0]->get_name();
+  });
+  if (chosen[0]->count("--help") > 0) {
+    console.out << FormatHelp((*verb)->info(), *chosen[0]);
+    return kExitFine;
+  }
+  for (const std::string& word : chosen[0]->remaining()) {
+    if (word != "--") return Unknown(*chosen[0], word, console);
+  }
+  return (*verb)->Run(console);
+}
+
+}  // namespace hone::cli

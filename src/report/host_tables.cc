@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables about the host side: steps, operators, synchronizations, memory, Python.
+#include "analyze/python_time.h"
+#include "report/tables.h"
+
+namespace hone::report {
+namespace {
+
+// Python rows, by function or by call site.
+Table PythonRows(const trace::Trace& trace, const std::vector<analyze::PythonRow>& rows,
+                 std::string name, std::string title) {
+  Table table(std::move(name), std::move(title),
+              {{"name", Unit::kPath, 0},
+               {"file", Unit::kPath, 9},
+               {"line", Unit::kCount, 9},
+               {"function", Unit::kText, 9},
+               {"calls", Unit::kCount, 0},
+               {"self_ms", Unit::kMillis, 0},
+               {"total_ms", Unit::kMillis, 0},
+               {"device_ms", Unit::kMillis, 1}});
+  for (const analyze::PythonRow& row : rows) {
+    const std::string_view text = trace.Name(row.name);
+    const analyze::SourceFrame frame = analyze::ParseFrame(text);
+    table.Add({TextCell(text), TextCell(frame.file), frame.line > 0 ? Cell(frame.line) : Cell(),
+               TextCell(frame.function), CountCell(row.calls), row.self_ns, row.total_ns,
+               row.device_ns});
+  }
+  return table;
+}
+
+}  // namespace
+
+Known<Table> StepsTable(const Report& report) {
+  const analyze::Steps& steps = report.leading().facts.steps;
+  if (steps.steps.empty()) {
+    return Known<Table>::Absent(steps.why_none.empty() ? "no steps were found" : steps.why_none);
+  }
+  Table table("steps", "the steps, from the start of the first",
+              {{"number", Unit::kCount, 0},
+               {"name", Unit::kText, 1},
+               {"start_ms", Unit::kMillis, 0},
+               {"ms", Unit::kMillis, 0},
+               {"warm_up", Unit::kFlag, 0}});
+  const Nanos first = steps.steps.front().span.begin_ns;
+  for (const analyze::Step& step : steps.steps) {
+    table.Add({KnownCount(step.number), TextCell(step.name), step.span.begin_ns - first,
+               step.span.length(), step.warm_up});
+  }
+  return table;
+}
+
+Known<Table> OpsTable(const Report& report) {
+  const Known<analyze::OpTable>& facts = report.leading().facts.ops;
+  if (!facts) return Known<Table>::Absent(facts.why_not());
+  const trace::Trace& trace = report.leading().trace;
+  const bool grouped = facts->group_by != analyze::GroupBy::kName;
+  std::vector<Column> columns = {{"name", Unit::kText, 0}};
+  if (grouped) columns.push_back({GroupByName(facts->group_by), Unit::kPath, 0});
+  for (Column column : std::vector<Column>{{"kind", Unit::kText, 9},
+                                           {"calls", Unit::kCount, 0},
+                                           {"device_self_ms", Unit::kMillis, 0},
+                                           {"device_total_ms", Unit::kMillis, 1},
+                                           {"device_self_share", Unit::kShare, 3},
+                                           {"host_self_ms", Unit::kMillis, 0},
+                                           {"host_total_ms", Unit::kMillis, 1},
+                                           {"host_self_share", Unit::kShare, 5},
+                                           {"host_mean_us", Unit::kMicros, 6},
+                                           {"host_p50_us", Unit::kMicros, 8},
+                                           {"host_p95_us", Unit::kMicros, 7},
+                                           {"kernels", Unit::kCount, 2}}) {
+    columns.push_back(std::move(column));
+  }
+  // Without device work these numbers are absent, not zero.
+  const bool device = report.leading().facts.timeline.has_value();
+  const auto on_device = [&](Cell cell) { return device ? cell : Cell(); };
+  Table table("ops", "operators, host and device time", std::move(columns));
+  for (const analyze::OpRow& row : facts->rows) {
+    std::vector<Cell> cells = {TextCell(trace.Name(row.name))};
+    if (grouped) cells.push_back(TextCell(trace.Name(row.group)));
+    const char* kind = row.kind == trace::SliceKind::kAnnotation ? "annotation" : "op";
+    cells.insert(cells.end(),
+                 {std::string_view(kind), CountCell(row.calls), on_device(row.device_self_ns),
+                  on_device(row.device_total_ns), on_device(row.device_self_share),
+                  row.host_self_ns, row.host_total_ns, row.host_self_share, row.host_mean_ns,
+                  row.host_p50_ns, row.host_p95_ns, on_device(CountCell(row.kernels))});
+    table.Add(std::move(cells));
+  }
+  return table;
+}
+
+Known<Table> SyncsTable(const Report& report) {
+  const Known<analyze::SyncFacts>& facts = report.leading().facts.syncs;
+  if (!facts) return Known<Table>::Absent(facts.why_not());
+  const trace::Trace& trace = report.leading().trace;
+  Table table("syncs", "calls in which the host waits for the device",
+              {{"call", Unit::kText, 0},
+               {"op", Unit::kText, 0},
+               {"where", Unit::kPath, 1},
+               {"by_profiler", Unit::kFlag, 3},
+               {"count", Unit::kCount, 0},
+               {"total_ms", Unit::kMillis, 0},
+               {"max_ms", Unit::kMillis, 2},
+               {"per_step", Unit::kNumber, 1}});
+  const bool stepped = report.leading().facts.steps.steady_count() > 0;
+  for (const analyze::SyncRow& row : facts->rows) {
+    table.Add({TextCell(trace.Name(row.call)), TextCell(trace.Name(row.op)),
+               TextCell(trace.Name(row.where)), row.by_profiler, CountCell(row.count),
+               row.total_ns, row.max_ns, stepped ? Cell(row.per_step) : Cell()});
+  }
+  return table;
+}
+
+Known<Table> MemoryTable(const Report& report) {
+  const Known<analyze::MemoryFacts>& facts = report.leading().facts.memory;
+  if (!facts) return Known<Table>::Absent(facts.why_not());
+  const trace::Trace& trace = report.leading().trace;
+  Table table("memory", "allocations by operator, live at the peak",
+              {{"device", Unit::kText, 0},
+               {"op", Unit::kText, 0},
+               {"allocations", Unit::kCount, 0},
+               {"allocated_bytes", Unit::kBytes, 0},
+               {"live_at_peak_bytes", Unit::kBytes, 0}});
+  for (const analyze::DeviceMemory& device : facts->devices) {
+    const char* type = device.type == trace::MemoryDevice::kHost   ? "host"
+                       : device.type == trace::MemoryDevice::kGpu ? "gpu"
+                                                                  : "other";
+    const std::string_view name = table.Keep(
+        device.type == trace::MemoryDevice::kHost ? type
+                                                  : type + (" " + std::to_string(device.device_id)));
+    for (const analyze::MemoryOpRow& row : device.ops) {
+      table.Add({name, TextCell(trace.Name(row.op)), CountCell(row.allocations), row.allocated,
+                 row.live_at_peak});
+    }
+  }
+  return table;
+}
+
+Known<Table> PythonTable(const Report& report) {
+  const Known<analyze::PythonFacts>& facts = report.leading().facts.python;
+  if (!facts) return Known<Table>::Absent(facts.why_not());
+  return PythonRows(report.leading().trace, facts->functions, "python", "Python functions");
+}
+
+Known<Table> LinesTable(const Report& report) {
+  const Known<analyze::PythonFacts>& facts = report.leading().facts.python;
+  if (!facts) return Known<Table>::Absent(facts.why_not());
+  return PythonRows(report.leading().trace, facts->lines, "lines",
+                    facts->lines_are_definitions
+                        ? "Python call sites (lines are where the function is defined)"
+                        : "Python call sites");
+}
+
+}  // namespace hone::report

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/report.h"
+
+namespace hone::report {
+
+std::string ShownPath(const Report& report, const Input& input) {
+  const std::string& path = input.trace.info.path;
+  if (!report.stable) return path;
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+const char* GroupByName(analyze::GroupBy group_by) {
+  switch (group_by) {
+    case analyze::GroupBy::kName: return "name";
+    case analyze::GroupBy::kNameShape: return "shape";
+    case analyze::GroupBy::kStack: return "stack";
+    case analyze::GroupBy::kModule: return "module";
+  }
+  return "name";
+}
+
+}  // namespace hone::report

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report made by hand, for the tests of the writers: one trace with device work, steps, a sync
+// and hostile names; memory and Python are absent.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "report/report.h"
+
+namespace hone::report {
+
+// Escape sequences, a bell, quotes, a line end, bytes that are not UTF-8, and 4,000 characters.
+inline std::string HostileName() {
+  return "void \x1b[31mkernel\x07<\"a\", b>\nsecond\x9b line\xff " + std::string(4000, 'x') + "_tail";
+}
+
+inline analyze::TimelineSplit SampleSplit(Nanos total, Nanos compute, Nanos comm, Nanos copy) {
+  analyze::TimelineSplit split;
+  split.window = {0, total};
+  split.total_ns = total;
+  split.compute_ns = compute;
+  split.exposed_comm_ns = comm;
+  split.exposed_copy_ns = copy;
+  split.busy_ns = compute + comm + copy;
+  split.idle_ns = total - split.busy_ns;
+  split.comm_ns = comm;
+  split.copy_ns = copy;
+  return split;
+}
+
+inline void AddSampleTables(Input& input) {
+  trace::Trace& trace = input.trace;
+  analyze::Facts& facts = input.facts;
+  analyze::KernelTable kernels;
+  analyze::KernelRow kernel;
+  kernel.name = trace.strings.Intern(HostileName());
+  kernel.op = trace.strings.Intern("aten::mm");
+  kernel.time = {4, 80'000'001, 20'000'000, 1'000, 19'000'000, 30'000'000, 30'000'001};
+  kernel.share = 0.8;
+  kernel.occupancy_pct = 37.5F;
+  kernels.rows.push_back(kernel);
+  kernel.name = trace.strings.Intern("Memcpy HtoD (Pageable -> Device)");
+  kernel.op = StringId::kEmpty;
+  kernel.work_class = analyze::WorkClass::kCopy;
+  kernel.kind = trace::WorkKind::kCopy;
+  kernel.time = {2, 20'000'000, 10'000'000, 9'000'000, 10'000'000, 11'000'000, 11'000'000};
+  kernel.share = 0.2;
+  kernel.occupancy_pct = -1;
+  kernels.rows.push_back(kernel);
+  kernels.total_ns = 100'000'001;
+  facts.kernels = std::move(kernels);
+
+  analyze::OpTable ops;
+  analyze::OpRow op;
+  op.name = trace.strings.Intern("aten::mm");
+  op.calls = 4;
+  op.host_total_ns = 3'000'000;
+  op.host_self_ns = 2'000'000;
+  op.device_total_ns = op.device_self_ns = 80'000'001;
+  op.device_self_share = 0.8;
+  op.kernels = 4;
+  ops.rows.push_back(op);
+  op.name = trace.strings.Intern("aten::item");
+  op.calls = 1;
+  op.host_total_ns = op.host_self_ns = 9'000'000;
+  op.device_total_ns = op.device_self_ns = 0;
+  op.device_self_share = 0;
+  op.kernels = 0;
+  ops.rows.push_back(op);
+  facts.ops = std::move(ops);
+
+  analyze::SyncFacts syncs;
+  analyze::SyncRow sync;
+  sync.call = trace.strings.Intern("cudaStreamSynchronize");
+  sync.op = trace.strings.Intern("aten::item");
+  sync.where = trace.strings.Intern("train.py(46): main");
+  sync.count = 4;
+  sync.total_ns = 9'000'000;
+  sync.per_step = 1;
+  syncs.rows.push_back(sync);
+  facts.syncs = std::move(syncs);
+}
+
+// Two steady steps of 100 ms after one of warm-up; idle 40 ms of 200.
+inline Report SampleReport() {
+  Report report;
+  Input& input = report.inputs.emplace_back();
+  trace::TraceInfo& info = input.trace.info;
+  info.path = "/data/job/trace.json.gz";
+  info.recorder = "PyTorch profiler";
+  info.events_seen = 1234;
+  info.record_shapes = 0;
+  input.trace.devices.push_back({});
+  input.trace.devices[0].id = 0;
+  input.trace.devices[0].name = "NVIDIA H200";
+  analyze::Facts& facts = input.facts;
+  facts.steps.source = analyze::StepSource::kProfilerStep;
+  for (int i = 0; i < 3; ++i) {
+    analyze::Step step;
+    step.name = "ProfilerStep#" + std::to_string(i);
+    step.number = i;
+    step.span = {1'000 + i * 100'000'000LL, 1'000 + (i + 1) * 100'000'000LL};
+    step.warm_up = i == 0;
+    facts.steps.steps.push_back(step);
+  }
+  facts.steps.warm_up_count = 1;
+  facts.steps.stats = analyze::StepStats{2,           100'000'000, 100'000'000,
+                                         100'000'000, 100'000'000, 100'000'000};
+  facts.steps.steady_window = {100'001'000, 300'001'000};
+  analyze::Timeline timeline;
+  analyze::DeviceTimeline& device = timeline.devices.emplace_back();
+  device.device = 0;
+  device.work_count = 6;
+  device.whole = SampleSplit(300'000'001, 200'000'000, 10'000'000, 30'000'000);
+  device.steady = SampleSplit(200'000'000, 130'000'000, 10'000'000, 20'000'000);
+  facts.timeline = std::move(timeline);
+  analyze::IdleFacts idle;
+  idle.whole_ns[static_cast<std::size_t>(analyze::IdleCause::kLoader)] = 50'000'001;
+  idle.whole_ns[static_cast<std::size_t>(analyze::IdleCause::kSync)] = 10'000'000;
+  idle.steady_ns[static_cast<std::size_t>(analyze::IdleCause::kLoader)] = 39'000'000;
+  idle.steady_ns[static_cast<std::size_t>(analyze::IdleCause::kSync)] = 600'000;
+  idle.steady_ns[static_cast<std::size_t>(analyze::IdleCause::kLaunch)] = 400'000;
+  idle.count[static_cast<std::size_t>(analyze::IdleCause::kLoader)] = 3;
+  facts.idle = std::move(idle);
+  facts.trust.verdict = analyze::Verdict::kPartial;
+  facts.trust.reasons.push_back({analyze::Verdict::kPartial,
+                                 "1,204 of 8,300 kernels (14 % of GPU time) have no operator"});
+  facts.trust.present.api_calls = 10;
+  facts.trust.steps = 3;
+  facts.trust.steady_steps = 2;
+  facts.memory = Known<analyze::MemoryFacts>::Absent("profile_memory was off");
+  facts.python = Known<analyze::PythonFacts>::Absent("with_stack was off");
+  AddSampleTables(input);
+  return report;
+}
+
+}  // namespace hone::report

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/text/headline.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/text.h"
+
+namespace hone::report {
+namespace {
+
+constexpr std::size_t kTrustReasons = 4;
+
+Tone ToneOf(analyze::Verdict verdict) {
+  switch (verdict) {
+    case analyze::Verdict::kGood: return Tone::kGood;
+    case analyze::Verdict::kPartial: return Tone::kWarn;
+    case analyze::Verdict::kPoor: return Tone::kBad;
+  }
+  return Tone::kPlain;
+}
+
+std::string FileName(const std::string& path) {
+  const std::size_t end = path.find_last_not_of('/');
+  const std::size_t slash = path.find_last_of('/', end);
+  return slash == std::string::npos ? path : path.substr(slash + 1, end - slash);
+}
+
+// "NVIDIA H200", "2 × NVIDIA H100", "GPU" where work has a device without a name.
+std::string DeviceText(const Input& input, const Style& style) {
+  const Known<analyze::Timeline>& timeline = input.facts.timeline;
+  if (!timeline) return "no device work";
+  std::map<std::string, std::size_t> names;
+  for (const analyze::DeviceTimeline& device : timeline->devices) {
+    const bool known = device.device < input.trace.devices.size();
+    const std::string name = known ? input.trace.devices[device.device].name : "";
+    ++names[name.empty() ? "GPU of unknown name" : name];
+  }
+  std::string text;
+  for (const auto& [name, count] : names) {
+    if (!text.empty()) text += ", ";
+    if (count > 1) text += fmt::format("{} {} ", count, style.times());
+    text += style.Clean(name);
+  }
+  return text;
+}
+
+std::string StepsText(const analyze::Steps& steps) {
+  if (steps.source == analyze::StepSource::kNone) return "no steps found";
+  std::string text = Count(steps.steady_count(), "steady step");
+  if (steps.warm_up_count == 0) return Count(steps.steps.size(), "step");
+  return text + fmt::format(" after {} of warm-up", steps.warm_up_count);
+}
+
+}  // namespace
+
+void WriteHeadline(const Report& report, const Style& style, std::ostream& out) {
+  const Input& input = report.leading();
+  const trace::TraceInfo& info = input.trace.info;
+  std::vector<std::string> parts = {style.Clean(FileName(info.path))};
+  std::vector<Tone> tones = {Tone::kStrong};
+  if (report.inputs.size() > 1) {
+    parts[0] = info.rank >= 0
+                   ? fmt::format("{} ranks, rank {} leads", report.inputs.size(), info.rank)
+                   : fmt::format("{} traces, {} leads", report.inputs.size(), parts[0]);
+  }
+  if (!info.recorder.empty()) parts.push_back(style.Clean(info.recorder));
+  parts.push_back(DeviceText(input, style));
+  parts.push_back(StepsText(input.facts.steps));
+  tones.resize(parts.size(), Tone::kPlain);
+  parts.push_back(fmt::format("trust {}", analyze::VerdictName(input.facts.trust.verdict)));
+  tones.push_back(ToneOf(input.facts.trust.verdict));
+  WriteParts(parts, tones, 2, style, out);
+}
+
+void WriteKeyNumbers(const Report& report, const Style& style, std::ostream& out) {
+  const analyze::Facts& facts = report.leading().facts;
+  std::vector<std::string> parts;
+  std::vector<Tone> tones;
+  if (facts.steps.stats) {
+    parts.push_back(fmt::format("step {} (p95 {})", HumanDuration(facts.steps.stats->median_ns),
+                                HumanDuration(facts.steps.stats->p95_ns)));
+  }
+  tones.resize(parts.size(), Tone::kStrong);
+  if (facts.timeline) {
+    const analyze::DeviceTimeline& device = facts.timeline->main_device();
+    const bool stepped = facts.steps.source != analyze::StepSource::kNone;
+    const analyze::TimelineSplit& split = stepped ? device.steady : device.whole;
+    const double busy = split.total_ns > 0 ? static_cast<double>(split.busy_ns) /
+                                                 static_cast<double>(split.total_ns)
+                                           : 0;
+    parts.push_back(fmt::format("GPU busy {}{}", Percent(busy),
+                                stepped ? "" : " of " + HumanDuration(split.total_ns)));
+  }
+  if (facts.memory) {
+    for (const analyze::DeviceMemory& device : facts.memory->devices) {
+      if (device.type != trace::MemoryDevice::kGpu) continue;
+      std::string text = "peak " + HumanBytes(static_cast<double>(device.peak_allocated));
+      if (device.capacity > 0) text += " of " + HumanBytes(static_cast<double>(device.capacity));
+      parts.push_back(std::move(text));
+      break;
+    }
+  }
+  WriteParts(parts, tones, 2, style, out);
+}
+
+void WriteTrust(const analyze::TrustFacts& trust, const Style& style, std::ostream& out) {
+  if (trust.reasons.empty()) return;
+  out << '\n';
+  for (std::size_t i = 0; i < trust.reasons.size() && i < kTrustReasons; ++i) {
+    const std::string label =
+        i == 0 ? fmt::format("trust {}", analyze::VerdictName(trust.verdict)) : std::string();
+    WriteLabelled(label, kLabelWidth, style.Clean(trust.reasons[i].text), style, out,
+                  ToneOf(trust.verdict));
+  }
+  if (trust.reasons.size() > kTrustReasons) {
+    WriteLabelled("", kLabelWidth,
+                  fmt::format("{} {} more (--json lists them under trust)", style.more(),
+                              trust.reasons.size() - kTrustReasons),
+                  style, out);
+  }
+}
+
+}  // namespace hone::report

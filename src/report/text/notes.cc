@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/text/notes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/utf8.h"
+
+namespace hone::report {
+namespace {
+
+double Ratio(Nanos part, Nanos whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+// "Of its whole 80.1 ms": time per step where there are steps, of the trace where not.
+class PerStep {
+ public:
+  explicit PerStep(const Input& input)
+      : steps_(input.facts.steps.source == analyze::StepSource::kNone
+                   ? 0
+                   : input.facts.steps.steps.size()) {}
+  // For sums over the whole trace.
+  std::string Time(Nanos whole_ns) const {
+    if (steps_ == 0) return HumanDuration(whole_ns);
+    return HumanDuration(whole_ns / static_cast<Nanos>(steps_)) + " a step";
+  }
+
+ private:
+  std::size_t steps_;
+};
+
+std::string MatrixUnits(const analyze::EfficiencyFacts& facts) {
+  const Nanos all = facts.matrix_on_ns + facts.matrix_off_ns + facts.matrix_unknown_ns;
+  if (all <= 0) return "";
+  std::vector<std::string> parts;
+  const auto part = [&](std::string_view word, Nanos time) {
+    if (time > 0) parts.push_back(fmt::format("{} for {}", word, Percent(Ratio(time, all))));
+  };
+  part("on", facts.matrix_on_ns);
+  part("off", facts.matrix_off_ns);
+  part("not known", facts.matrix_unknown_ns);
+  return fmt::format("{} of the time in matmul, convolution and attention kernels",
+                     fmt::join(parts, ", "));
+}
+
+std::string Speed(const analyze::EfficiencyFacts& facts) {
+  std::string text;
+  if (facts.tflops_per_s) {
+    text = fmt::format("{} TFLOP/s over the steady steps", ThreeDigits(*facts.tflops_per_s));
+    if (facts.model_flops_utilization) {
+      text += fmt::format(", {} of the peak (MFU)", Percent(*facts.model_flops_utilization));
+    }
+  }
+  if (facts.occupancy_pct) {
+    text += fmt::format("{}mean occupancy {}", text.empty() ? "" : "; ",
+                        Percent(*facts.occupancy_pct / 100));
+  }
+  if (facts.sm_share_pct) {
+    text += fmt::format("{}SMs covered {}", text.empty() ? "" : "; ",
+                        Percent(*facts.sm_share_pct / 100));
+  }
+  return text;
+}
+
+std::string Kernels(const analyze::Facts& facts) {
+  const analyze::KernelSizes& sizes = *facts.kernel_sizes;
+  if (sizes.kernels == 0) return "";
+  std::string text = WithThousands(sizes.kernels);
+  const std::size_t steps = facts.steps.steps.size();
+  if (steps > 1 && facts.steps.source != analyze::StepSource::kNone) {
+    text += fmt::format(", about {} a step", WithThousands(sizes.kernels / steps));
+  }
+  text += fmt::format("; {} under 10 us", Percent(static_cast<double>(sizes.under_10us) /
+                                                  static_cast<double>(sizes.kernels)));
+  if (facts.launches && facts.launches->launches > 0) {
+    const analyze::LaunchFacts& launches = *facts.launches;
+    text += fmt::format("; {} launched onto an empty stream",
+                        Percent(static_cast<double>(launches.starved) /
+                                static_cast<double>(launches.launches)));
+    text += fmt::format("; a launch call takes {}", HumanDuration(launches.call_p50_ns));
+  }
+  return text;
+}
+
+// The kind of copy that costs most time.
+std::string Copies(const analyze::TransferFacts& facts, const Input& input) {
+  if (facts.rows.empty()) return "";
+  const analyze::TransferRow& row = facts.rows.front();
+  std::string text = fmt::format("{}; most: {}", PerStep(input).Time(facts.total_ns),
+                                 analyze::DirectionName(row.direction));
+  if (row.source != trace::MemoryKind::kUnknown && row.target != trace::MemoryKind::kUnknown) {
+    text += fmt::format(" ({} to {})", analyze::MemoryKindName(row.source),
+                        analyze::MemoryKindName(row.target));
+  }
+  text += fmt::format(", {}", Count(row.count, "copy", "copies"));
+  if (row.gbytes_per_s) {
+    text += fmt::format(", {} at {} GB/s", HumanBytes(static_cast<double>(row.bytes)),
+                        ThreeDigits(*row.gbytes_per_s));
+    if (row.link_share) text += fmt::format(", {} of the link", Percent(*row.link_share));
+  }
+  return text;
+}
+
+void AddSyncs(const Input& input, const Style& style, std::vector<Note>& notes) {
+  const trace::Trace& trace = input.trace;
+  std::size_t shown = 0;
+  for (const analyze::SyncRow& row : input.facts.syncs->rows) {
+    if (row.by_profiler || row.total_ns <= 0 || shown == 3) continue;
+    std::string text;
+    if (row.op != StringId::kEmpty) text = style.Clean(trace.Name(row.op)) + ": ";
+    text += style.Clean(trace.Name(row.call));
+    text += fmt::format(", {}", Count(row.count, "call"));
+    if (row.per_step > 0) text += fmt::format(" ({} a step)", ThreeDigits(row.per_step));
+    text += fmt::format(", {}", HumanDuration(row.total_ns));
+    if (row.where != StringId::kEmpty) text += fmt::format(", {}", style.Clean(trace.Name(row.where)));
+    notes.push_back({shown == 0 ? "host waits" : "", std::move(text)});
+    ++shown;
+  }
+}
+
+std::string Loader(const analyze::LoaderFacts& loader) {
+  const char* mode = loader.mode == analyze::LoaderMode::kInProcess ? "in the main process"
+                     : loader.mode == analyze::LoaderMode::kWorkers ? "by worker processes"
+                                                                    : "";
+  std::string text = mode;
+  const char* comma = text.empty() ? "" : ", ";
+  if (loader.per_step_ns) {
+    text += fmt::format("{}{} a step", comma,
+                        HumanDuration(static_cast<Nanos>(*loader.per_step_ns)));
+    if (loader.step_share) text += fmt::format(" ({} of it)", Percent(*loader.step_share));
+  } else {
+    text += fmt::format("{}{} in {}", comma, HumanDuration(loader.total_ns),
+                        Count(loader.fetches, "fetch", "fetches"));
+  }
+  return text;
+}
+
+std::string Communication(const analyze::CommFacts& comm, const Input& input) {
+  std::string text = fmt::format("{}, {} hidden behind compute", PerStep(input).Time(comm.total_ns),
+                                 Percent(comm.overlap_pct / 100));
+  if (comm.rows.empty()) return text;
+  const analyze::CollectiveRow& row = comm.rows.front();
+  text += fmt::format("; most: {} {}", WithThousands(row.count), row.kind);
+  if (row.message_bytes) text += fmt::format(" of {}", HumanBytes(*row.message_bytes));
+  if (row.bus_gbytes_per_s) {
+    text += fmt::format(" at {} GB/s on the bus", ThreeDigits(*row.bus_gbytes_per_s));
+  }
+  return text;
+}
+
+std::string Skew(const analyze::SkewFacts& skew) {
+  std::string text;
+  if (skew.straggler >= 0) {
+    text = fmt::format("rank {} comes last", skew.straggler);
+    for (const analyze::RankSkew& rank : skew.ranks) {
+      if (rank.rank == skew.straggler) {
+        text += fmt::format(" in {} of {}", WithThousands(rank.last),
+                            Count(skew.matched, "collective"));
+      }
+    }
+  } else {
+    text = "no straggler stands out";
+  }
+  text += fmt::format("; starts differ by {} (p95 {})", HumanDuration(skew.mean_skew_ns),
+                      HumanDuration(skew.p95_skew_ns));
+  if (!skew.note.empty()) text += "; " + skew.note;
+  return text;
+}
+
+std::string Memory(const analyze::DeviceMemory& device) {
+  std::string text = fmt::format("peak {} allocated, {} reserved",
+                                 HumanBytes(static_cast<double>(device.peak_allocated)),
+                                 HumanBytes(static_cast<double>(device.peak_reserved)));
+  if (device.growth_per_step) {
+    const double growth = *device.growth_per_step;
+    // Under a mebibyte a step is below the allocator's own granularity of large blocks (2 MiB).
+    text += std::abs(growth) < 1 << 20
+                ? "; steady from step to step"
+                : fmt::format("; {} {} a step", growth > 0 ? "grows by" : "shrinks by",
+                              HumanBytes(std::abs(growth)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Note> CollectNotes(const Report& report, const Style& style) {
+  const Input& input = report.leading();
+  const analyze::Facts& facts = input.facts;
+  std::vector<Note> notes;
+  const auto add = [&](const char* label, std::string text) {
+    if (!text.empty()) notes.push_back({label, style.Clean(text)});
+  };
+  if (facts.efficiency) add("matrix units", MatrixUnits(*facts.efficiency));
+  if (facts.efficiency) add("efficiency", Speed(*facts.efficiency));
+  if (facts.kernel_sizes) add("kernels", Kernels(facts));
+  if (facts.loader) add("data loading", Loader(*facts.loader));
+  if (facts.transfers) add("copies", Copies(*facts.transfers, input));
+  if (facts.syncs) AddSyncs(input, style, notes);
+  if (facts.comm) add("communication", Communication(*facts.comm, input));
+  if (report.skew) add("across ranks", Skew(*report.skew));
+  if (facts.memory && !facts.memory->devices.empty() &&
+      facts.memory->devices.front().type == trace::MemoryDevice::kGpu) {
+    add("memory", Memory(facts.memory->devices.front()));
+  }
+  return notes;
+}
+
+std::string AbsentSections(const Input& input, const Style& style) {
+  const analyze::Facts& facts = input.facts;
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  const auto add = [&](const char* section, const auto& known) {
+    if (known.has_value()) return;
+    for (auto& [reason, sections] : reasons) {
+      if (reason == known.why_not()) return sections.push_back(section);
+    }
+    reasons.push_back({known.why_not(), {section}});
+  };
+  add("kernels", facts.kernels);
+  add("ops", facts.ops);
+  add("copies", facts.transfers);
+  add("host waits", facts.syncs);
+  add("launches", facts.launches);
+  add("efficiency", facts.efficiency);
+  if (facts.efficiency) add("FLOPs", facts.efficiency->tflops_per_s);
+  add("memory", facts.memory);
+  add("communication", facts.comm);
+  add("data loading", facts.loader);
+  add("python", facts.python);
+  std::string text;
+  for (const auto& [reason, sections] : reasons) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", fmt::join(sections, ", "), reason);
+  }
+  return style.Clean(text);
+}
+
+}  // namespace hone::report

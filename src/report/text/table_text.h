@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table for people: columns that fit the terminal, long names elided in the middle.
+#pragma once
+
+#include <ostream>
+
+#include "report/table.h"
+#include "report/text/style.h"
+
+namespace hone::report {
+
+struct TableTextOptions {
+  std::size_t indent = 2;
+  bool fill = false;  // the first column takes what is left of the line
+  bool notes = true;  // say which rows and columns are not shown, and how to see them
+};
+
+// No line is wider than style.width. Columns that do not fit are left out, by Column::rank, as are
+// columns without any value.
+void WriteTable(const Table& table, const Style& style, const TableTextOptions& options,
+                std::ostream& out);
+
+}  // namespace hone::report

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer as text: verdict first, then where the time goes, then the rest; tables on request.
+#pragma once
+
+#include <ostream>
+
+#include "report/report.h"
+#include "report/table.h"
+#include "report/text/style.h"
+
+namespace hone::report {
+
+inline constexpr std::size_t kLeastWidth = 60;  // narrower terminals have to wrap
+
+struct TextOptions {
+  Style style;
+  bool all = false;            // every section, not only the first screen
+  std::size_t all_limit = 20;  // rows of each table then; 0: all
+};
+
+// No line is wider than options.style.width (at least kLeastWidth), whatever names the trace holds.
+void WriteText(const Report& report, const TextOptions& options, std::ostream& out);
+
+// One table with its title. Absent tables become the sentence that says why.
+void WriteTextTable(const Known<Table>& table, std::string_view name, const Style& style,
+                    std::ostream& out);
+
+}  // namespace hone::report

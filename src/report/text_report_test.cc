@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/text/text_report.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/utf8.h"
+#include "report/sample_report_test.h"
+#include "report/tables.h"
+#include "report/text/breakdown.h"
+
+namespace hone::report {
+namespace {
+
+std::string Write(const Report& report, Style style = {}, bool all = false) {
+  std::ostringstream out;
+  WriteText(report, {style, all, 20}, out);
+  return out.str();
+}
+
+void ExpectFits(const std::string& text, std::size_t width) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(DisplayWidth(line), width) << line;
+    EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+    for (std::size_t at = 0; at < line.size();) {
+      const Utf8Char c = DecodeUtf8(line, at);
+      EXPECT_TRUE(c.valid && c.code >= 0x20 && (c.code < 0x7F || c.code >= 0xA0)) << line;
+      at += c.size;
+    }
+  }
+}
+
+TEST(TextReport, FitsAnyWidthWithHostileNames) {
+  for (const std::size_t width : {60U, 72U, 80U, 110U}) {
+    for (const bool utf8 : {true, false}) {
+      Style style;
+      style.width = width;
+      style.utf8 = utf8;
+      ExpectFits(Write(SampleReport(), style), width);
+      ExpectFits(Write(SampleReport(), style, true), width);
+    }
+  }
+}
+
+TEST(TextReport, AsciiWithoutUtf8) {
+  Style style;
+  style.utf8 = false;
+  for (const char c : Write(SampleReport(), style, true)) {
+    ASSERT_LT(static_cast<unsigned char>(c), 0x80) << Write(SampleReport(), style, true);
+  }
+}
+
+TEST(TextReport, ColourOnlyWhenAsked) {
+  EXPECT_EQ(Write(SampleReport()).find('\033'), std::string::npos);
+  Style style;
+  style.color = true;
+  EXPECT_NE(Write(SampleReport(), style).find("\033[1m"), std::string::npos);
+}
+
+TEST(TextReport, SaysTheMainThings) {
+  const std::string text = Write(SampleReport());
+  for (const char* part :
+       {"trace.json.gz", "NVIDIA H200", "2 steady steps after 1 of warm-up", "trust partial",
+        "step 100 ms (p95 100 ms)", "GPU busy 80.0 %", "1,204 of 8,300 kernels",
+        "where a step goes, mean of 2", "memory (profile_memory was off)",
+        "python", "train.py(46): main", "aten::item", "next"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(TextReport, CpuOnlyTraceSaysThereIsNoDeviceWork) {
+  Report report = SampleReport();
+  analyze::Facts& facts = report.inputs[0].facts;
+  facts.timeline = Known<analyze::Timeline>::Absent("no device work in this trace");
+  facts.idle = Known<analyze::IdleFacts>::Absent("no device work in this trace");
+  facts.kernels = Known<analyze::KernelTable>::Absent("no device work in this trace");
+  const std::string text = Write(report);
+  EXPECT_NE(text.find("no device work"), std::string::npos);
+  EXPECT_NE(text.find("top ops, by host time"), std::string::npos);
+  EXPECT_EQ(text.find("GPU busy"), std::string::npos);
+  // By host self time: item before mm.
+  EXPECT_LT(text.find("aten::item"), text.find("aten::mm"));
+}
+
+TEST(TextReport, EmptyTraceAndManyRanks) {
+  Report report;
+  for (int i = 0; i < 20; ++i) report.inputs.emplace_back().trace.info.rank = i;
+  ExpectFits(Write(report, {}, true), 80);
+}
+
+TEST(Breakdown, RowsSumToTheStepAndCrumbsStandTogether) {
+  const Report report = SampleReport();
+  const Known<Breakdown> breakdown = SplitStep(report.leading());
+  ASSERT_TRUE(breakdown.has_value());
+  EXPECT_EQ(breakdown->steps, 2U);
+  Nanos sum = 0;
+  for (const BreakdownRow& row : breakdown->rows) sum += row.time_ns;
+  EXPECT_EQ(sum, breakdown->total_ns);
+  // 0.6 and 0.4 ms of 200 are both under half a percent.
+  ASSERT_EQ(breakdown->rows.size(), 5U);
+  EXPECT_EQ(breakdown->rows[0].label, "GPU compute");
+  EXPECT_EQ(breakdown->rows[3].cause, analyze::IdleCause::kLoader);
+  EXPECT_EQ(breakdown->rows[4].label, "idle: 2 other causes");
+  EXPECT_EQ(breakdown->rows[4].time_ns, 1'000'000);
+}
+
+TEST(Breakdown, WithoutStepsCoversTheWholeSpan) {
+  Report report = SampleReport();
+  report.inputs[0].facts.steps = {};
+  const Known<Breakdown> breakdown = SplitStep(report.leading());
+  ASSERT_TRUE(breakdown.has_value());
+  EXPECT_EQ(breakdown->steps, 0U);
+  Nanos sum = 0;
+  for (const BreakdownRow& row : breakdown->rows) sum += row.time_ns;
+  EXPECT_EQ(sum, 300'000'001);
+}
+
+TEST(Tables, EveryTableIsBuiltOrSaysWhyNot) {
+  const Report report = SampleReport();
+  for (const TableInfo& info : AllTables()) {
+    const Known<Table> table = info.build(report);
+    if (!table) {
+      EXPECT_FALSE(table.why_not().empty()) << info.name;
+      continue;
+    }
+    EXPECT_EQ(table->name, info.name);
+    std::ostringstream out;
+    WriteTextTable(table, info.name, {}, out);
+    ExpectFits(out.str(), 80);
+  }
+  EXPECT_EQ(FindTable("kernals"), nullptr);
+}
+
+}  // namespace
+}  // namespace hone::report
