@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Longer than most files because the rules stand in one place, in the order in which they are tried.
 #include "analyze/kernel_family.h"
 
 #include <algorithm>
