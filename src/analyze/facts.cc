@@ -12,13 +12,6 @@ std::future<void> Beside(Work&& work) {
   return std::async(std::launch::async | std::launch::deferred, std::forward<Work>(work));
 }
 
-// What a copy can hide behind: the compute and communication of the device that leads the report.
-trace::IntervalSet ComputeAndComm(const Known<Timeline>& timeline) {
-  if (!timeline.has_value()) return {};
-  const DeviceTimeline& device = timeline->main_device();
-  return trace::Unite(device.compute, device.comm);
-}
-
 }  // namespace
 
 Facts Analyze(const trace::Trace& trace, const FactsOptions& options) {
@@ -34,7 +27,7 @@ Facts Analyze(const trace::Trace& trace, const FactsOptions& options) {
   std::future<void> device_side = Beside([&] {
     facts.kernels = BuildKernelTable(trace, classes, lineage, options.kernels_by);
     facts.efficiency = MeasureEfficiency(trace, classes, lineage, facts.steps);
-    facts.transfers = MeasureTransfers(trace, ComputeAndComm(facts.timeline));
+    facts.transfers = MeasureTransfers(trace, facts.timeline);
     facts.launches = MeasureLaunches(trace);
     facts.kernel_sizes = MeasureKernelSizes(trace);
     facts.comm = MeasureComm(trace, classes, facts.timeline);
