@@ -52,7 +52,7 @@ const VerbInfo& AnalyzeCommand::info() const {
 }
 
 void AnalyzeCommand::Declare(CLI::App& app) {
-  app.add_option("traces", paths_, "trace files, or a directory of ranks")
+  app.add_option("TRACE", paths_, "trace files, or a directory of ranks")
       ->option_text("TRACE")
       ->required();
 
@@ -81,7 +81,7 @@ void AnalyzeCommand::Declare(CLI::App& app) {
   limit_option_ = app.add_option("--limit", limit_, "rows of a table, 0 for all; JSON and CSV have all unless given")
                       ->option_text("N")
                       ->default_str("20")
-                      ->check(CLI::NonNegativeNumber.description(""))
+                      ->check(WholeNumber())
                       ->group("tables");
   app.add_option("--group-by", group_by_, "rows of kernels and ops")
       ->option_text("KEY")
@@ -91,7 +91,7 @@ void AnalyzeCommand::Declare(CLI::App& app) {
 
   app.add_option("--rank", rank_, "the rank that leads; without it the slowest")
       ->option_text("N")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(WholeNumber())
       ->group("other");
   app.add_option("-o,--output", output_, "write the answer to a file")
       ->option_text("FILE")

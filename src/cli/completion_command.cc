@@ -176,7 +176,7 @@ const VerbInfo& CompletionCommand::info() const {
 }
 
 void CompletionCommand::Declare(CLI::App& app) {
-  app.add_option("shell", shell_, "the shell")
+  app.add_option("SHELL", shell_, "the shell")
       ->option_text("SHELL")
       ->required()
       ->check(OneOf({"bash", "zsh", "fish"}));

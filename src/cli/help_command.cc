@@ -45,7 +45,7 @@ const VerbInfo& HelpCommand::info() const {
 }
 
 void HelpCommand::Declare(CLI::App& app) {
-  app.add_option("topic", topic_, "page of the manual, or a verb")->option_text("TOPIC");
+  app.add_option("TOPIC", topic_, "page of the manual, or a verb")->option_text("TOPIC");
 }
 
 std::string HelpCommand::Topics() const {

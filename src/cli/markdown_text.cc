@@ -83,8 +83,8 @@ class Renderer {
     } else if (line[0] == '#') {
       Heading(line);
     } else if (line[0] == '|') {
-      Flush();
-      Row(line);
+      if (table_.empty()) Flush();
+      table_.push_back(CellsOf(line));
     } else if (line.substr(0, 4) == "    " && paragraph_.empty() && indent_ == 0) {
       Code(line.substr(4), 4);
     } else if (const std::size_t mark = ItemMark(line); mark > 0) {
@@ -93,6 +93,7 @@ class Renderer {
       indent_ = mark;
       paragraph_ = std::string(Trimmed(line.substr(mark)));
     } else {
+      if (!table_.empty()) Flush();
       paragraph_ += (paragraph_.empty() ? "" : " ") + std::string(Trimmed(line));
     }
   }
@@ -112,8 +113,7 @@ class Renderer {
     out_ += (utf8_ ? text : Ascii(text)) + '\n';
   }
 
-  // The first row names the columns and is left out, as is the ruler below it.
-  void Row(std::string_view line) {
+  static std::vector<std::string> CellsOf(std::string_view line) {
     std::vector<std::string> cells;
     std::string cell;
     for (std::size_t at = 1; at < line.size(); ++at) {
@@ -126,32 +126,37 @@ class Renderer {
         cell += line[at];
       }
     }
-    const bool ruler = line.find_first_not_of("|-: ") == std::string_view::npos;
-    if (!in_table_ || ruler || cells.empty()) {
-      in_table_ = true;
-      return;
+    return cells;
+  }
+
+  // The first row names the columns and is left out, as is the ruler below it.
+  void FlushTable() {
+    constexpr std::size_t kMostTerm = 24;
+    std::size_t term = 0;
+    for (std::size_t i = 2; i < table_.size(); ++i) {
+      if (!table_[i].empty()) term = std::max(term, DisplayWidth(table_[i][0]));
     }
-    std::string rest;
-    for (std::size_t i = 1; i < cells.size(); ++i) {
-      if (!cells[i].empty()) rest += (rest.empty() ? "" : "; ") + cells[i];
+    term = std::min(term, kMostTerm) + 2;
+    for (std::size_t i = 2; i < table_.size(); ++i) {
+      if (table_[i].empty()) continue;
+      const std::string& first = table_[i][0];
+      std::string rest;
+      for (std::size_t cell = 1; cell < table_[i].size(); ++cell) {
+        if (!table_[i][cell].empty()) rest += (rest.empty() ? "" : "; ") + table_[i][cell];
+      }
+      if (DisplayWidth(first) + 2 <= term) {
+        Emit("  " + PadRight(first, term), rest, term + 2);
+      } else {
+        Emit("  ", first, 2);
+        Emit("", rest, term + 2, true);
+      }
     }
-    constexpr std::size_t kTerm = 24;
-    if (DisplayWidth(cells[0]) + 2 <= kTerm) {
-      Emit("  " + PadRight(cells[0], kTerm), rest, kTerm + 2);
-    } else {
-      Emit("  ", cells[0], 2);
-      Emit("", rest, kTerm + 2, true);
-    }
+    table_.clear();
   }
 
   void Flush() {
-    const bool table = in_table_;
-    if (!paragraph_.empty()) {
-      Emit(mark_, Inline(paragraph_), indent_);
-      in_table_ = false;
-    } else if (!table) {
-      in_table_ = false;
-    }
+    FlushTable();
+    if (!paragraph_.empty()) Emit(mark_, Inline(paragraph_), indent_);
     paragraph_.clear();
     mark_.clear();
     indent_ = 0;
@@ -200,7 +205,8 @@ class Renderer {
 
   std::size_t width_;
   bool utf8_;
-  bool fenced_ = false, in_table_ = false;
+  bool fenced_ = false;
+  std::vector<std::vector<std::string>> table_;
   std::string out_, paragraph_, mark_;
   std::size_t indent_ = 0;
 };

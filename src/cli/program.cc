@@ -44,8 +44,8 @@ Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
     // Unknown words are ours to explain.
     sub->allow_extras();
     sub->set_help_flag();
-    sub->add_flag("-h,--help")->description("show this help")->group("other");
     verb->Declare(*sub);
+    sub->add_flag("-h,--help")->description("show this help")->group("other");
   }
 }
 
@@ -119,8 +119,10 @@ int Program::Parse(const std::vector<std::string>& arguments, Console& console) 
     for (const std::string& word : where.remaining()) {
       if (word.size() > 1 && word[0] == '-' && word != "--") return Unknown(where, word, console);
     }
-    console.err << fmt::format("hone: {}; see hone {}--help\n", Printable(error.what(), false),
-                               chosen.empty() ? "" : where.get_name() + " ");
+    const std::string what = Printable(error.what(), false);
+    const std::string see =
+        fmt::format("; see hone {}--help", chosen.empty() ? "" : where.get_name() + " ");
+    console.err << fmt::format("hone: {}{}\n", what, what.ends_with('?') ? "" : see);
     return kExitUsage;
   }
   return -1;

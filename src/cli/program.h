@@ -2,7 +2,7 @@
 // The program: its verbs, and how a command line finds its way to one.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <string_view>

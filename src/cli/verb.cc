@@ -60,6 +60,17 @@ CLI::Validator OneOf(std::vector<std::string> words) {
   return validator;
 }
 
+CLI::Validator WholeNumber() {
+  CLI::Validator validator{std::string()};
+  validator.operation([](std::string& value) -> std::string {
+    const bool whole = !value.empty() && value.size() <= 18 &&
+                       value.find_first_not_of("0123456789") == std::string::npos;
+    if (whole) return {};
+    return fmt::format("{} is not a whole number of 0 or more", Printable(value, false));
+  });
+  return validator;
+}
+
 std::vector<std::string> ChoicesOf(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t open = type.find('{'), close = type.rfind('}');

@@ -3,7 +3,7 @@
 // completion and the check of the manual all read the same declaration.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -38,6 +38,8 @@ class Verb {
 // An option value out of a list; an unknown one gets the nearest spelling. `{a,b}` in the
 // description is what completion and help read.
 CLI::Validator OneOf(std::vector<std::string> words);
+// Zero or more, without a sign or a point.
+CLI::Validator WholeNumber();
 // The list behind an option declared with OneOf; empty for others.
 std::vector<std::string> ChoicesOf(const CLI::Option& option);
 
