@@ -50,11 +50,11 @@ bool StartsWithAny(std::string_view text, const std::array<std::string_view, N>&
 // Physical and virtual memory management counts: PyTorch's expandable segments grow through
 // MemCreate, MemMap and MemSetAccess where they used to call Malloc.
 constexpr std::array<std::string_view, 13> kAllocateHeads = {
-    "Malloc",    "HostAlloc",       "HostMalloc",   "ExtMalloc",       "MemAlloc",
-    "MemHostAlloc", "MemCreate",    "MemMap",       "MemAddressReserve", "MemSetAccess",
+    "Malloc",       "HostAlloc",       "HostMalloc",   "ExtMalloc",         "MemAlloc",
+    "MemHostAlloc", "MemCreate",       "MemMap",       "MemAddressReserve", "MemSetAccess",
     "HostRegister", "MemHostRegister", "MemPoolCreate"};
 constexpr std::array<std::string_view, 9> kFreeHeads = {
-    "Free",     "HostFree",   "MemFree",        "MemHostFree",      "MemUnmap",
+    "Free",       "HostFree",       "MemFree",        "MemHostFree",      "MemUnmap",
     "MemRelease", "MemAddressFree", "HostUnregister", "MemHostUnregister"};
 
 // An asynchronous copy blocked its caller when the host spent at least half of the copy inside the
@@ -100,8 +100,7 @@ bool IsDeviceWideSync(std::string_view name) {
   return stem == "DeviceSynchronize" || stem == "CtxSynchronize" || stem == "ThreadSynchronize";
 }
 
-ApiCalls::ApiCalls(const trace::Trace& trace)
-    : classes_(trace.host.size(), ApiClass::kOther) {
+ApiCalls::ApiCalls(const trace::Trace& trace) : classes_(trace.host.size(), ApiClass::kOther) {
   constexpr std::uint8_t kUnseen = UINT8_MAX;
   std::vector<std::uint8_t> by_name(trace.strings.size(), kUnseen);
   for (RowId i = 0; i < trace.host.size(); ++i) {

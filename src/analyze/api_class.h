@@ -10,8 +10,17 @@
 
 namespace hone::analyze {
 
-enum class ApiClass : std::uint8_t { kOther, kLaunch, kGraphLaunch, kCopy, kBlockingCopy, kSync,
-                                     kAllocate, kFree, kEvent };
+enum class ApiClass : std::uint8_t {
+  kOther,
+  kLaunch,
+  kGraphLaunch,
+  kCopy,
+  kBlockingCopy,
+  kSync,
+  kAllocate,
+  kFree,
+  kEvent
+};
 // By name: cuda*, cu*, hip*, and the main calls of SYCL's unified runtime (ur*). Version suffixes
 // ("_v2", "_v11060", "_ptsz") do not matter.
 ApiClass ClassifyApi(std::string_view name);

@@ -60,8 +60,8 @@ class GapExplainer::Vote {
   }
 
   GapCause Winner() const {
-    const auto best = static_cast<std::size_t>(std::max_element(time_.begin(), time_.end()) -
-                                               time_.begin());
+    const auto best =
+        static_cast<std::size_t>(std::max_element(time_.begin(), time_.end()) - time_.begin());
     if (time_[best] == 0) return {};
     return {static_cast<IdleCause>(best), row_[best]};
   }
@@ -93,7 +93,7 @@ GapExplainer::GapExplainer(const trace::Trace& trace, const HostActivity& activi
       activity_(activity),
       calls_(calls),
       thread_at_(trace.threads.size(), 0),
-      process_at_(activity.process_count(), 0),
+      process_at_(activity.process_count()),
       first_linked_(trace.streams.size(), kNoRow),
       comm_names_(trace.strings.size(), 0) {
   for (RowId w = 0; w < trace.device.size(); ++w) {
@@ -126,8 +126,7 @@ GapCause GapExplainer::Explain(Interval gap, GapEnds ends) {
   Walk(thread, {gap.begin_ns, call_start}, IdleCause::kHostWork, vote);
   // From the call on, the work is on its way to the device; beyond the usual latency something
   // else held it back.
-  const Nanos under_way =
-      std::clamp(SaturatingAdd(call_end, kTurnAround), call_start, gap.end_ns);
+  const Nanos under_way = std::clamp(SaturatingAdd(call_end, kTurnAround), call_start, gap.end_ns);
   const bool blocking = calls_[launch] == ApiClass::kBlockingCopy;
   vote.Add({call_start, under_way}, blocking ? IdleCause::kCopy : IdleCause::kLaunch, launch);
   if (under_way < gap.end_ns) {
@@ -172,18 +171,20 @@ GapExplainer::Moment GapExplainer::At(std::size_t thread, Nanos time, Nanos limi
   if (!IsWeak(moment.what)) return moment;
 
   const std::size_t process = activity_.ProcessOf(thread);
-  const auto others = activity_.OfLaunchers(process);
-  if (others.empty()) return moment;
-  std::size_t& other_at = process_at_[process];
-  Advance(others, time, other_at);
-  const ActivitySegment& other = others[other_at];
-  if (other_at + 1 < others.size()) {
-    moment.end_ns = std::min(moment.end_ns, others[other_at + 1].begin_ns);
-  }
-  const bool better = moment.what == IdleCause::kUnknown || other.what != IdleCause::kLoader;
-  if (!IsWeak(other.what) && better) {
-    moment.what = other.what;
-    moment.blamed = other.blamed;
+  const HostActivity::Pieces& others = activity_.OfLaunchers(process);
+  for (std::size_t c = 0; c < others.size(); ++c) {
+    if (HostActivity::kByStrength[c] == IdleCause::kLoader && moment.what != IdleCause::kUnknown) {
+      continue;
+    }
+    std::size_t& piece = process_at_[process][c];
+    while (piece < others[c].size() && others[c][piece].end_ns <= time) ++piece;
+    if (piece == others[c].size()) continue;
+    const HostActivity::Piece& next = others[c][piece];
+    if (next.begin_ns > time) {
+      moment.end_ns = std::min(moment.end_ns, next.begin_ns);  // something stronger begins then
+      continue;
+    }
+    return {next.what, next.blamed, std::min(moment.end_ns, next.end_ns)};
   }
   return moment;
 }

@@ -2,6 +2,7 @@
 // The cause of one gap of a device. The rules and their reasons: docs/user/idle.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -49,9 +50,10 @@ class GapExplainer {
   const trace::Trace& trace_;
   const HostActivity& activity_;
   const ApiCalls& calls_;
-  std::vector<std::size_t> thread_at_, process_at_;  // cursors into segments
-  std::vector<trace::RowId> first_linked_;           // by stream: first work with a known launch
-  std::vector<std::uint8_t> comm_names_;             // by StringId: 0 unseen, 1 no, 2 yes
+  std::vector<std::size_t> thread_at_;  // cursors into segments, by thread
+  std::vector<std::array<std::size_t, HostActivity::kByStrength.size()>> process_at_;
+  std::vector<trace::RowId> first_linked_;  // by stream: first work with a known launch
+  std::vector<std::uint8_t> comm_names_;    // by StringId: 0 unseen, 1 no, 2 yes
 };
 
 }  // namespace hone::analyze

@@ -2,8 +2,7 @@
 #include "analyze/host_activity.h"
 
 #include <algorithm>
-#include <array>
-#include <queue>
+#include <utility>
 
 #include "analyze/slice_activity.h"
 
@@ -12,19 +11,6 @@ namespace {
 
 using trace::kNoRow;
 using trace::RowId;
-
-// Where several threads are active at once, the one that works says more than the one that waits.
-int Strength(IdleCause what) {
-  switch (what) {
-    case IdleCause::kLaunch: return 6;
-    case IdleCause::kAllocator: return 5;
-    case IdleCause::kCommunication: return 4;
-    case IdleCause::kCopy: return 3;
-    case IdleCause::kSync: return 2;
-    case IdleCause::kLoader: return 1;
-    default: return 0;
-  }
-}
 
 }  // namespace
 
@@ -81,24 +67,26 @@ void HostActivity::Flatten(const trace::Trace& trace, const SliceActivity& slice
 
 // Short pauses on the way to an operator or launch become part of it.
 void HostActivity::BridgePauses(std::size_t first) {
-  std::size_t run = 0;  // first segment of the current weak run; 0: none
+  std::size_t kept = first, run = 0;  // run: first kept segment of the current weak run; 0: none
   bool after_strong = false;
   for (std::size_t i = first; i < segments_.size(); ++i) {
-    if (IsWeak(segments_[i].what)) {
-      if (after_strong) run = i;
+    ActivitySegment segment = segments_[i];
+    if (IsWeak(segment.what)) {
+      if (after_strong) run = kept;
       after_strong = false;
+      segments_[kept++] = segment;
       continue;
     }
-    if (run != 0 && segments_[i].what == IdleCause::kLaunch &&
-        segments_[i].begin_ns - segments_[run].begin_ns <= kDispatchPause) {
-      for (std::size_t k = run; k < i; ++k) {
-        segments_[k].what = IdleCause::kLaunch;
-        segments_[k].blamed = segments_[i].blamed;
-      }
+    if (run != 0 && segment.what == IdleCause::kLaunch &&
+        segment.begin_ns - segments_[run].begin_ns <= kDispatchPause) {
+      segment.begin_ns = segments_[run].begin_ns;
+      kept = run;
     }
     run = 0;
     after_strong = true;
+    segments_[kept++] = segment;
   }
+  segments_.resize(kept);
 }
 
 std::vector<std::uint64_t> HostActivity::CountLaunches(const trace::Trace& trace) {
@@ -108,7 +96,7 @@ std::vector<std::uint64_t> HostActivity::CountLaunches(const trace::Trace& trace
     if (from != kNoRow) ++launches[trace.host.thread[from]];
   }
   const std::size_t processes = trace.processes.size();
-  merged_.resize(processes + 1);
+  launchers_.resize(processes + 1);
   std::uint64_t most = 0;
   for (std::size_t t = 0; t < trace.threads.size(); ++t) {
     process_of_.push_back(std::min<std::size_t>(trace.threads[t].process, processes));
@@ -120,50 +108,52 @@ std::vector<std::uint64_t> HostActivity::CountLaunches(const trace::Trace& trace
   return launches;
 }
 
-void HostActivity::MergeLaunchers(const std::vector<std::uint64_t>& launches) {
-  struct Cursor {
-    Nanos begin_ns;
-    std::size_t thread, at;  // segment of segments_ that begins then
-    bool operator<(const Cursor& other) const { return begin_ns > other.begin_ns; }  // earliest up
+// All that these threads did besides Python, in order of begin.
+std::vector<HostActivity::Piece> HostActivity::StrongPieces(
+    const std::vector<std::size_t>& threads) const {
+  std::vector<Piece> pieces;
+  std::vector<std::size_t> runs = {0};
+  for (const std::size_t thread : threads) {
+    const auto own = OfThread(thread);
+    for (std::size_t i = 0; i + 1 < own.size(); ++i) {  // the last one is kUnknown
+      if (IsWeak(own[i].what)) continue;
+      pieces.push_back({own[i].begin_ns, own[i + 1].begin_ns, own[i].blamed, own[i].what});
+    }
+    runs.push_back(pieces.size());
+  }
+  const auto by_begin = [](const Piece& a, const Piece& b) { return a.begin_ns < b.begin_ns; };
+  const auto at = [&](std::size_t index) {
+    return pieces.begin() + static_cast<std::ptrdiff_t>(index);
   };
-  std::vector<std::vector<std::size_t>> threads(merged_.size());
+  // Each thread's run is sorted: merging pairs of runs is log(threads) walks through memory in
+  // order. A heap of threads was tried: 1.2 times the time with 500 of them, the same with two.
+  while (runs.size() > 2) {
+    std::vector<std::size_t> merged = {0};
+    for (std::size_t r = 0; r + 1 < runs.size(); r += 2) {
+      const std::size_t end = r + 2 < runs.size() ? runs[r + 2] : runs[r + 1];
+      std::inplace_merge(at(runs[r]), at(runs[r + 1]), at(end), by_begin);
+      merged.push_back(end);
+    }
+    runs = std::move(merged);
+  }
+  return pieces;
+}
+
+void HostActivity::MergeLaunchers(const std::vector<std::uint64_t>& launches) {
+  std::vector<std::vector<std::size_t>> threads(launchers_.size());
   for (std::size_t t = 0; t < launches.size(); ++t) {
     if (launches[t] > 0) threads[process_of_[t]].push_back(t);
   }
-  for (std::size_t process = 0; process < merged_.size(); ++process) {
+  std::array<std::size_t, kIdleCauseCount> list{};
+  for (std::size_t c = 0; c < kByStrength.size(); ++c) {
+    list[static_cast<std::size_t>(kByStrength[c])] = c;
+  }
+  for (std::size_t process = 0; process < launchers_.size(); ++process) {
     if (threads[process].size() < 2) continue;
-    Column<ActivitySegment>& out = merged_[process];
-    out.push_back({});
-    std::priority_queue<Cursor> next;
-    for (const std::size_t t : threads[process]) next.push({INT64_MIN, t, first_[t]});
-    std::array<std::uint32_t, kIdleCauseCount> active{};
-    std::array<RowId, kIdleCauseCount> row;
-    row.fill(kNoRow);
-    while (!next.empty()) {
-      Cursor top = next.top();
-      next.pop();
-      const ActivitySegment& segment = segments_[top.at];
-      if (top.at > first_[top.thread]) {
-        --active[static_cast<std::size_t>(segments_[top.at - 1].what)];
-      }
-      ++active[static_cast<std::size_t>(segment.what)];
-      row[static_cast<std::size_t>(segment.what)] = segment.blamed;
-      IdleCause best = IdleCause::kUnknown;
-      for (std::size_t c = 0; c < kIdleCauseCount; ++c) {
-        const auto cause = static_cast<IdleCause>(c);
-        if (active[c] > 0 && Strength(cause) > Strength(best)) best = cause;
-      }
-      const RowId blamed =
-          best == IdleCause::kUnknown ? kNoRow : row[static_cast<std::size_t>(best)];
-      if (out.back().begin_ns == segment.begin_ns) {
-        out.back() = {segment.begin_ns, blamed, best};
-      } else if (out.back().what != best || out.back().blamed != blamed) {
-        out.push_back({segment.begin_ns, blamed, best});
-      }
-      if (++top.at < first_[top.thread + 1]) {
-        top.begin_ns = segments_[top.at].begin_ns;
-        next.push(top);
-      }
+    for (Piece piece : StrongPieces(threads[process])) {
+      auto& out = launchers_[process][list[static_cast<std::size_t>(piece.what)]];
+      if (!out.empty()) piece.begin_ns = std::max(piece.begin_ns, out.back().end_ns);
+      if (piece.begin_ns < piece.end_ns) out.push_back(piece);
     }
   }
 }

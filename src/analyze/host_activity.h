@@ -3,6 +3,7 @@
 // docs/user/idle.md, "what the host was doing".
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -25,7 +26,7 @@ struct ActivitySegment {
 
 class HostActivity {
  public:
-  // O(host rows + device rows + segments · log threads that launch).
+  // O(host rows + device rows + segments · log(threads that launch)).
   HostActivity(const trace::Trace& trace, const Lineage& lineage, const ApiCalls& calls);
 
   // Never empty: the first segment begins at INT64_MIN, the last one is kUnknown.
@@ -33,15 +34,24 @@ class HostActivity {
     return {segments_.data() + first_[thread], first_[thread + 1] - first_[thread]};
   }
 
-  // All threads of one process that launch device work, laid over each other: at each moment the
-  // one activity that says most. Empty when fewer than two threads of the process launch.
-  std::span<const ActivitySegment> OfLaunchers(std::size_t process) const {
-    return merged_[process].span();
-  }
+  // What threads of one process that launch device work do besides Python, all threads together:
+  // for each of kByStrength disjoint pieces in time order. Empty when fewer than two threads of
+  // the process launch, since then nobody else could be asked.
+  struct Piece {
+    Nanos begin_ns, end_ns;
+    trace::RowId blamed;
+    IdleCause what;
+  };
+  // Where several threads are active at once, the one that works says more than the one that waits.
+  static constexpr std::array<IdleCause, 6> kByStrength = {
+      IdleCause::kLaunch, IdleCause::kAllocator, IdleCause::kCommunication,
+      IdleCause::kCopy,   IdleCause::kSync,      IdleCause::kLoader};
+  using Pieces = std::array<std::vector<Piece>, kByStrength.size()>;
+  const Pieces& OfLaunchers(std::size_t process) const { return launchers_[process]; }
 
   // Row of Trace::processes for a thread; threads without one share an extra last row.
   std::size_t ProcessOf(std::size_t thread) const { return process_of_[thread]; }
-  std::size_t process_count() const { return merged_.size(); }
+  std::size_t process_count() const { return launchers_.size(); }
 
   // The thread that launches most device work; -1: none does.
   int main_launcher() const { return main_launcher_; }
@@ -51,12 +61,13 @@ class HostActivity {
   void Emit(std::size_t first, ActivitySegment segment);
   void BridgePauses(std::size_t first);
   std::vector<std::uint64_t> CountLaunches(const trace::Trace& trace);
+  std::vector<Piece> StrongPieces(const std::vector<std::size_t>& threads) const;
   void MergeLaunchers(const std::vector<std::uint64_t>& launches);
 
-  Column<ActivitySegment> segments_;      // all threads, in order
-  std::vector<std::size_t> first_;        // by thread, and one past the last
-  std::vector<Column<ActivitySegment>> merged_;  // by process
-  std::vector<std::size_t> process_of_;   // by thread
+  Column<ActivitySegment> segments_;     // all threads, in order
+  std::vector<std::size_t> first_;       // by thread, and one past the last
+  std::vector<Pieces> launchers_;        // by process
+  std::vector<std::size_t> process_of_;  // by thread
   int main_launcher_ = -1;
 };
 

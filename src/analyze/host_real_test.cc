@@ -156,9 +156,9 @@ TEST_F(HostOnRealTraces, PythonFramesOfTheFullTrace) {
   const auto python = MeasurePython(trace, Lineage(trace));
   ASSERT_TRUE(python.has_value());
   EXPECT_TRUE(python->lines_are_definitions);
-  const auto line = std::find_if(
-      python->lines.begin(), python->lines.end(),
-      [](const PythonRow& row) { return row.name == "work.py(40): steps"; });
+  const auto line =
+      std::find_if(python->lines.begin(), python->lines.end(),
+                   [](const PythonRow& row) { return row.name == "work.py(40): steps"; });
   ASSERT_NE(line, python->lines.end());
   EXPECT_GT(line->device_ns, 0);
   const auto syncs = FindSyncs(trace, Lineage(trace), facts.steps);

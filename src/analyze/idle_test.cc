@@ -320,8 +320,8 @@ TEST(Idle, SumsHoldOnRandomTraces) {
   std::mt19937 random(7);
   const auto pick = [&](int limit) { return static_cast<int>(random() % limit); };
   constexpr std::array<const char*, 8> kNames = {
-      "cudaLaunchKernel", "cudaStreamSynchronize", "cudaMalloc", "aten::mm", "DataLoader",
-      "cudaMemcpyAsync",  "nccl:all_reduce",       "train.py(1): f"};
+      "cudaLaunchKernel", "cudaStreamSynchronize", "cudaMalloc",      "aten::mm",
+      "DataLoader",       "cudaMemcpyAsync",       "nccl:all_reduce", "train.py(1): f"};
   for (int round = 0; round < 200; ++round) {
     TraceSketch sketch;
     for (int i = 0; i < pick(60); ++i) {

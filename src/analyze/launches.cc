@@ -48,8 +48,8 @@ Queue MeasureQueue(std::vector<Queued>& entries) {
     queue.max = std::max(queue.max, depth + 1);
   }
   // Little's law: time-weighted mean depth = summed waiting time / length of the window.
-  const double window = static_cast<double>(entries.back().started_ns) -
-                        static_cast<double>(launched.front());
+  const double window =
+      static_cast<double>(entries.back().started_ns) - static_cast<double>(launched.front());
   if (window > 0) queue.mean = waiting / window;
   return queue;
 }

@@ -13,20 +13,20 @@
 namespace hone::analyze {
 
 struct LaunchFacts {
-  std::uint64_t launches = 0;                      // device work with a launching call in the file
-  Nanos call_p50_ns = 0, call_p95_ns = 0;          // duration of the launching call
+  std::uint64_t launches = 0;              // device work with a launching call in the file
+  Nanos call_p50_ns = 0, call_p95_ns = 0;  // duration of the launching call
   // delay = max(0, work start − end of the launching call)
   Nanos delay_p50_ns = 0, delay_p95_ns = 0, delay_max_ns = 0;
-  std::uint64_t starved = 0;   // launched while its stream was empty: the device waited for the host
+  std::uint64_t starved = 0;  // launched while its stream was empty: the device waited for the host
   // Queue depth of a stream: launched, not started. +1 at the call's start, −1 at the work's start.
   std::uint32_t queue_max = 0;
-  double queue_mean = 0;                           // time-weighted, over the launch window
-  std::uint64_t queue_full = 0;                    // launches that met a depth of 1,024 or more
+  double queue_mean = 0;         // time-weighted, over the launch window
+  std::uint64_t queue_full = 0;  // launches that met a depth of 1,024 or more
 };
 
-struct KernelSizes {                               // kernels only
+struct KernelSizes {  // kernels only
   // Bucket i holds durations < kEdges[i]; the last holds the rest.
-  static constexpr std::array<Nanos, 7> kEdges = {2'000, 5'000, 10'000, 50'000,
+  static constexpr std::array<Nanos, 7> kEdges = {2'000,   5'000,     10'000,    50'000,
                                                   100'000, 1'000'000, 10'000'000};
   std::array<std::uint64_t, 8> count{};
   std::array<Nanos, 8> time_ns{};

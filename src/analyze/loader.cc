@@ -21,9 +21,9 @@ using trace::SliceKind;
 // but letters and digits as a separator, so that "get_batch" does not match "target_batch".
 // Documented in docs/user/loader.md: keep both lists the same.
 constexpr std::array<std::string_view, 17> kPhrases = {
-    "data load",   "data loading", "dataloading",   "load data",   "loading data",  "data fetch",
-    "fetch data",  "wait for data", "data time",    "get batch",   "next batch",    "fetch batch",
-    "load batch",  "batch load",   "batch loading", "batch fetch", "batch generator"};
+    "data load",  "data loading",  "dataloading",   "load data",   "loading data",   "data fetch",
+    "fetch data", "wait for data", "data time",     "get batch",   "next batch",     "fetch batch",
+    "load batch", "batch load",    "batch loading", "batch fetch", "batch generator"};
 
 // " words of the name ", one blank between words and at both ends.
 std::string Words(std::string_view name) {
@@ -66,29 +66,41 @@ bool IsLoaderFrame(std::string_view name) {
 // Recorders of 2021 wrote annotations as operators; of those only PyTorch's own name is trusted.
 bool IsLoaderOp(std::string_view name) { return name.starts_with("enumerate(DataLoader)"); }
 
-// Outermost slices for whose kind and name `matches` holds, decided once per distinct name.
-template <typename Matches>
-std::vector<RowId> Outermost(const trace::Trace& trace, SliceKind kind, const Matches& matches) {
-  const trace::HostSlices& host = trace.host;
-  enum : std::uint8_t { kUnseen, kNo, kYes };
-  std::vector<std::uint8_t> by_name(trace.strings.size(), kUnseen);
-  std::vector<std::uint8_t> inside(host.size(), 0);
-  std::vector<RowId> rows;
-  for (RowId i = 0; i < host.size(); ++i) {
-    const RowId parent = host.parent[i];
-    if (parent != kNoRow && inside[parent] != 0) {
-      inside[i] = 1;
-      continue;
-    }
-    if (host.kind[i] != kind) continue;
-    std::uint8_t& seen = by_name[static_cast<std::uint32_t>(host.name[i])];
-    if (seen == kUnseen) seen = matches(trace.HostName(i)) ? kYes : kNo;
-    if (seen != kYes) continue;
-    inside[i] = 1;
-    rows.push_back(i);
+// How plainly a slice says that it fetches a batch. A weaker kind counts only where there is
+// nothing better, since the names that users give may hold more than the fetch.
+enum Evidence : std::uint8_t { kUnseen, kNone, kFrame, kPhrase, kOldOp, kDataLoader };
+
+Evidence Judge(SliceKind kind, std::string_view name) {
+  switch (kind) {
+    case SliceKind::kAnnotation:
+      return NamesDataLoader(name) ? kDataLoader : NamesBatchFetch(name) ? kPhrase : kNone;
+    case SliceKind::kOp: return IsLoaderOp(name) ? kOldOp : kNone;
+    case SliceKind::kPython: return IsLoaderFrame(name) ? kFrame : kNone;
+    default: return kNone;
   }
-  return rows;
 }
+
+// Decided once per distinct name and kind.
+class Evidences {
+ public:
+  explicit Evidences(const trace::Trace& trace) : trace_(trace) {
+    for (auto& names : by_name_) names.assign(trace.strings.size(), kUnseen);
+  }
+  Evidence Of(RowId i) {
+    const SliceKind kind = trace_.host.kind[i];
+    if (kind != SliceKind::kAnnotation && kind != SliceKind::kOp && kind != SliceKind::kPython) {
+      return kNone;
+    }
+    const std::size_t table = kind == SliceKind::kAnnotation ? 0 : kind == SliceKind::kOp ? 1 : 2;
+    std::uint8_t& seen = by_name_[table][static_cast<std::uint32_t>(trace_.host.name[i])];
+    if (seen == kUnseen) seen = Judge(kind, trace_.HostName(i));
+    return static_cast<Evidence>(seen);
+  }
+
+ private:
+  const trace::Trace& trace_;
+  std::array<std::vector<std::uint8_t>, 3> by_name_;
+};
 
 LoaderMode ModeOf(const trace::Trace& trace, std::string_view iterator) {
   if (iterator.find("_SingleProcess") != std::string_view::npos) return LoaderMode::kInProcess;
@@ -118,12 +130,21 @@ trace::IntervalSet SteadySteps(const Steps& steps) {
 }  // namespace
 
 std::vector<RowId> FindLoaderSlices(const trace::Trace& trace) {
-  // The plainest evidence first; a weaker one only where there is nothing better, since the names
-  // that users give may hold more than the fetch.
-  std::vector<RowId> rows = Outermost(trace, SliceKind::kAnnotation, NamesDataLoader);
-  if (rows.empty()) rows = Outermost(trace, SliceKind::kOp, IsLoaderOp);
-  if (rows.empty()) rows = Outermost(trace, SliceKind::kAnnotation, NamesBatchFetch);
-  if (rows.empty()) rows = Outermost(trace, SliceKind::kPython, IsLoaderFrame);
+  const trace::HostSlices& host = trace.host;
+  Evidences evidences(trace);
+  Evidence best = kNone;
+  for (RowId i = 0; i < host.size(); ++i) best = std::max(best, evidences.Of(i));
+  std::vector<RowId> rows;
+  if (best == kNone) return rows;
+  std::vector<std::uint8_t> inside(host.size(), 0);
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (host.parent[i] != kNoRow && inside[host.parent[i]] != 0) {
+      inside[i] = 1;
+    } else if (evidences.Of(i) == best) {
+      inside[i] = 1;
+      rows.push_back(i);
+    }
+  }
   return rows;
 }
 
@@ -157,8 +178,8 @@ Known<LoaderFacts> MeasureLoader(const trace::Trace& trace, const Steps& steps,
     facts.step_share = Known<double>::Absent("no steady steps in this trace");
   } else {
     // A union: two loaders at once make the step wait once.
-    const Nanos inside = trace::IntersectLength(trace::IntervalSet::Union(std::move(spans)),
-                                                SteadySteps(steps));
+    const Nanos inside =
+        trace::IntersectLength(trace::IntervalSet::Union(std::move(spans)), SteadySteps(steps));
     facts.per_step_ns = static_cast<double>(inside) / static_cast<double>(steps.steady_count());
     if (steps.stats && steps.stats->median_ns > 0) {
       facts.step_share = *facts.per_step_ns / static_cast<double>(steps.stats->median_ns);

@@ -21,12 +21,12 @@ std::vector<trace::RowId> FindLoaderSlices(const trace::Trace& trace);
 
 struct LoaderFacts {
   LoaderMode mode = LoaderMode::kUnknown;
-  StringId iterator = StringId::kEmpty;     // name of the iterator's annotation
+  StringId iterator = StringId::kEmpty;  // name of the iterator's annotation
   std::uint64_t fetches = 0;
   Nanos total_ns = 0, mean_ns = 0, p95_ns = 0, max_ns = 0;
-  Known<double> per_step_ns;                // mean inside steady steps
-  Known<double> step_share;                 // of the median step
-  Known<Nanos> device_idle_ns;              // steady idle time blamed on the loader
+  Known<double> per_step_ns;    // mean inside steady steps
+  Known<double> step_share;     // of the median step
+  Known<Nanos> device_idle_ns;  // steady idle time blamed on the loader
 };
 
 // Absent when nothing in the trace is a loader (says so).

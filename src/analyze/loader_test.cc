@@ -38,12 +38,11 @@ TEST(Loader, NamesThatDoNot) {
 TEST(Loader, OldTracesAndPythonFrames) {
   EXPECT_TRUE(IsLoader("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
                        trace::SliceKind::kOp));
-  EXPECT_TRUE(IsLoader("torch/utils/data/dataloader.py(736): __next__",
-                       trace::SliceKind::kPython));
+  EXPECT_TRUE(IsLoader("torch/utils/data/dataloader.py(736): __next__", trace::SliceKind::kPython));
   EXPECT_TRUE(IsLoader("/opt/lib/torch/utils/data/dataloader.py(736): __next__",
                        trace::SliceKind::kPython));
-  EXPECT_FALSE(IsLoader("torch/utils/data/dataloader.py(1487): _next_data",
-                        trace::SliceKind::kPython));
+  EXPECT_FALSE(
+      IsLoader("torch/utils/data/dataloader.py(1487): _next_data", trace::SliceKind::kPython));
 }
 
 TEST(Loader, OutermostOnlyAndTheBestEvidenceWins) {
@@ -91,16 +90,15 @@ TEST(Loader, FiguresAStepAreTakenInsideSteadySteps) {
   EXPECT_EQ(facts->total_ns, 240'000);
   EXPECT_EQ(facts->mean_ns, 48'000);
   EXPECT_EQ(facts->max_ns, 90'000);
-  EXPECT_EQ(facts->p95_ns, 84'000);  // 60 + 0.8 · 30
+  EXPECT_EQ(facts->p95_ns, 84'000);               // 60 + 0.8 · 30
   EXPECT_DOUBLE_EQ(*facts->per_step_ns, 45'000);  // (40 + 40 + 10) / 2
   EXPECT_DOUBLE_EQ(*facts->step_share, 0.45);
   EXPECT_EQ(*facts->device_idle_ns, 77);
 }
 
 TEST(Loader, WithoutStepsOrDeviceTheFiguresAreAbsent) {
-  const auto facts =
-      MeasureLoader(TraceSketch().Annotation("DataLoader", 0, 10).Finish(), {},
-                    Known<IdleFacts>::Absent("no device work in this trace"));
+  const auto facts = MeasureLoader(TraceSketch().Annotation("DataLoader", 0, 10).Finish(), {},
+                                   Known<IdleFacts>::Absent("no device work in this trace"));
   ASSERT_TRUE(facts.has_value());
   EXPECT_EQ(facts->mode, LoaderMode::kUnknown);
   EXPECT_FALSE(facts->per_step_ns.has_value());
@@ -113,10 +111,9 @@ TEST(Loader, PythonFramesTellWorkersFromInProcess) {
     TraceSketch sketch;
     sketch.Python("torch/utils/data/dataloader.py(736): __next__", 0, 50);
     sketch.Python(inner, 10, 40);
-    return MeasureLoader(sketch.Finish(), {}, Known<IdleFacts>::Absent("")) ->mode;
+    return MeasureLoader(sketch.Finish(), {}, Known<IdleFacts>::Absent(""))->mode;
   };
-  EXPECT_EQ(mode_with("torch/utils/data/dataloader.py(1297): _try_get_data"),
-            LoaderMode::kWorkers);
+  EXPECT_EQ(mode_with("torch/utils/data/dataloader.py(1297): _try_get_data"), LoaderMode::kWorkers);
   EXPECT_EQ(mode_with("torch/utils/data/_utils/fetch.py(51): fetch"), LoaderMode::kInProcess);
   EXPECT_EQ(mode_with("random.py(1): shuffle"), LoaderMode::kUnknown);
 }

@@ -116,9 +116,9 @@ void SortBySelf(std::vector<PythonRow>& rows) {
 Known<PythonFacts> MeasurePython(const trace::Trace& trace, const Lineage& lineage) {
   const auto& kinds = trace.host.kind;
   const bool frames = std::find(kinds.begin(), kinds.end(), SliceKind::kPython) != kinds.end();
-  const bool stacks = std::any_of(
-      trace.op_details.begin(), trace.op_details.end(),
-      [](const trace::OpDetail& detail) { return detail.stack != StringId::kEmpty; });
+  const bool stacks =
+      std::any_of(trace.op_details.begin(), trace.op_details.end(),
+                  [](const trace::OpDetail& detail) { return detail.stack != StringId::kEmpty; });
   if (!frames && !stacks) {
     return Known<PythonFacts>::Absent(
         trace.info.with_stack == 0

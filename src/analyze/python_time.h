@@ -16,15 +16,15 @@
 namespace hone::analyze {
 
 struct PythonRow {
-  std::string_view name;                // the frame's text as recorded, a view into the trace
+  std::string_view name;  // the frame's text as recorded, a view into the trace
   std::uint64_t calls = 0;
-  Nanos total_ns = 0;                   // inclusive; a recursive call counts once
-  Nanos self_ns = 0;                    // minus direct Python children
-  Nanos device_ns = 0;                  // device work launched inside, inclusive
+  Nanos total_ns = 0;   // inclusive; a recursive call counts once
+  Nanos self_ns = 0;    // minus direct Python children
+  Nanos device_ns = 0;  // device work launched inside, inclusive
 };
 
 struct PythonFacts {
-  std::vector<PythonRow> functions;     // by self time
+  std::vector<PythonRow> functions;  // by self time
   // By call site: operators' "Call stack" frames or the frame around them. A frame's line is the
   // line of the function's definition where the recorder writes that (PyTorch does); says which.
   std::vector<PythonRow> lines;

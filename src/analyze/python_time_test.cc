@@ -64,9 +64,9 @@ TEST(PythonTime, SelfTotalAndRecursion) {
   ASSERT_TRUE(facts.has_value());
   const PythonRow& f = Row(facts->functions, "t.py(9): f");
   EXPECT_EQ(f.calls, 3u);
-  EXPECT_EQ(f.total_ns, 60'000);            // 50 + 10; the inner call is inside the outer
+  EXPECT_EQ(f.total_ns, 60'000);  // 50 + 10; the inner call is inside the outer
   EXPECT_EQ(f.self_ns, 25'000 + 20'000 + 10'000);
-  EXPECT_EQ(f.device_ns, 7'000);            // once, though two frames of f surround it
+  EXPECT_EQ(f.device_ns, 7'000);  // once, though two frames of f surround it
   const PythonRow& main = Row(facts->functions, "t.py(1): main");
   EXPECT_EQ(main.total_ns, 100'000);
   EXPECT_EQ(main.self_ns, 40'000);
@@ -96,7 +96,8 @@ TEST(PythonTime, CallStacksWithoutFrames) {
   trace::Builder& builder = sketch.builder();
   for (int i = 0; i < 2; ++i) {
     trace::OpDetail detail;
-    detail.stack = builder.Intern(i == 0 ? "a.py(3): f;t.py(9): main" : "a.py(3): f;t.py(12): main");
+    detail.stack =
+        builder.Intern(i == 0 ? "a.py(3): f;t.py(9): main" : "a.py(3): f;t.py(12): main");
     trace::SliceInput op;
     op.start_ns = i * 100'000;
     op.duration_ns = 10'000;

@@ -30,8 +30,7 @@ CommName ClassifyCommName(std::string_view name) {
 
 IdleCause OfCall(ApiClass call, bool inside_collective) {
   switch (call) {
-    case ApiClass::kSync:
-      return inside_collective ? IdleCause::kCommunication : IdleCause::kSync;
+    case ApiClass::kSync: return inside_collective ? IdleCause::kCommunication : IdleCause::kSync;
     case ApiClass::kBlockingCopy: return IdleCause::kCopy;
     case ApiClass::kAllocate:
     case ApiClass::kFree: return IdleCause::kAllocator;

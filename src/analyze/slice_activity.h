@@ -25,16 +25,15 @@ inline bool IsWeak(IdleCause what) {
 
 // The host waits in such a call and launches nothing.
 inline bool IsBlocked(IdleCause what) {
-  return what == IdleCause::kSync || what == IdleCause::kCopy ||
-         what == IdleCause::kCommunication;
+  return what == IdleCause::kSync || what == IdleCause::kCopy || what == IdleCause::kCommunication;
 }
 
 struct SliceActivity {
   SliceActivity(const trace::Trace& trace, const Lineage& lineage, const ApiCalls& calls);  // O(n)
 
   // By host row, for the time that no slice inside the row covers.
-  std::vector<IdleCause> what;        // never kUnknown, never kDeviceOverhead
-  std::vector<trace::RowId> blamed;   // the slice, itself or around it, that made it so
+  std::vector<IdleCause> what;       // never kUnknown, never kDeviceOverhead
+  std::vector<trace::RowId> blamed;  // the slice, itself or around it, that made it so
 
  private:
   void FindHostComputation(const trace::Trace& trace, const Lineage& lineage);

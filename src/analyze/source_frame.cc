@@ -33,9 +33,9 @@ SourceFrame ParseFrame(std::string_view text) {
 bool IsUserFrame(const SourceFrame& frame) {
   // Recorders cut paths at sys.path, so PyTorch's own files start with "torch/"; a full path
   // names the folder of packages or of the standard library.
-  return !frame.file.empty() && !frame.file.starts_with("torch/") &&
-         !frame.file.starts_with("<") && !Has(frame.file, "site-packages/") &&
-         !Has(frame.file, "dist-packages/") && !Has(frame.file, "/lib/python3");
+  return !frame.file.empty() && !frame.file.starts_with("torch/") && !frame.file.starts_with("<") &&
+         !Has(frame.file, "site-packages/") && !Has(frame.file, "dist-packages/") &&
+         !Has(frame.file, "/lib/python3");
 }
 
 std::string_view CallSiteOf(std::string_view stack) {
@@ -79,8 +79,7 @@ CallSites::CallSites(const trace::Trace& trace, const Lineage& lineage)
 }
 
 std::string_view CallSites::Of(RowId host_row) const {
-  const RowId row =
-      source_[host_row] != kNoRow ? source_[host_row] : lineage_.python[host_row];
+  const RowId row = source_[host_row] != kNoRow ? source_[host_row] : lineage_.python[host_row];
   if (row == kNoRow) return {};
   if (trace_.host.kind[row] == SliceKind::kPython) return trace_.HostName(row);
   const StringId stack = trace_.op_details[trace_.host.detail[row]].stack;

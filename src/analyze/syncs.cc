@@ -22,7 +22,8 @@ bool IsProfilerFrame(const SourceFrame& frame) {
 
 // PyTorch's profiler waits for the device once, when it stops: after the last step, outside any
 // operator or annotation, as the last call of its thread. Where Python frames were recorded they
-// decide instead. A user's own torch.cuda.synchronize() at the start of a step is the user's and counts.
+// decide instead. A user's own torch.cuda.synchronize() at the start of a step is the user's and
+// counts.
 class ProfilerSyncs {
  public:
   ProfilerSyncs(const trace::Trace& trace, const Lineage& lineage)
@@ -64,9 +65,9 @@ class ProfilerSyncs {
 
   const trace::Trace& trace_;
   const Lineage& lineage_;
-  std::vector<std::uint8_t> frame_;      // by host row: inside Python, inside the profiler's Python
-  std::vector<RowId> last_call_;         // by thread
-  std::vector<Nanos> last_step_end_;     // by thread
+  std::vector<std::uint8_t> frame_;   // by host row: inside Python, inside the profiler's Python
+  std::vector<RowId> last_call_;      // by thread
+  std::vector<Nanos> last_step_end_;  // by thread
 };
 
 struct Key {
@@ -77,17 +78,17 @@ struct Key {
 };
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
-    const auto names = static_cast<std::uint64_t>(key.call) << 32 |
-                       static_cast<std::uint64_t>(key.op);
+    const auto names =
+        static_cast<std::uint64_t>(key.call) << 32 | static_cast<std::uint64_t>(key.op);
     return std::hash<std::string_view>{}(key.where) ^
            static_cast<std::size_t>(names * 0x9E3779B97F4A7C15ULL) ^ (key.by_profiler ? 1 : 0);
   }
 };
 
 bool InSteadyStep(const Steps& steps, Nanos time) {
-  const auto after = std::upper_bound(
-      steps.steps.begin(), steps.steps.end(), time,
-      [](Nanos t, const Step& step) { return t < step.span.begin_ns; });
+  const auto after =
+      std::upper_bound(steps.steps.begin(), steps.steps.end(), time,
+                       [](Nanos t, const Step& step) { return t < step.span.begin_ns; });
   if (after == steps.steps.begin()) return false;
   const Step& step = *(after - 1);
   return !step.warm_up && time < step.span.end_ns;
@@ -114,8 +115,8 @@ Known<SyncFacts> FindSyncs(const trace::Trace& trace, const Lineage& lineage, co
                   sites.Of(i), by_profiler.Contains(i)};
     const auto [at, fresh] = index.try_emplace(key, facts.rows.size());
     if (fresh) {
-      facts.rows.push_back({.call = key.call, .op = key.op, .where = key.where,
-                            .by_profiler = key.by_profiler});
+      facts.rows.push_back(
+          {.call = key.call, .op = key.op, .where = key.where, .by_profiler = key.by_profiler});
       in_steady.push_back(0);
     }
     SyncRow& row = facts.rows[at->second];

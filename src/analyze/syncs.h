@@ -15,21 +15,21 @@
 namespace hone::analyze {
 
 struct SyncRow {
-  StringId call = StringId::kEmpty;      // cudaStreamSynchronize
-  StringId op = StringId::kEmpty;        // aten::_local_scalar_dense → outermost op: aten::item
+  StringId call = StringId::kEmpty;  // cudaStreamSynchronize
+  StringId op = StringId::kEmpty;    // aten::_local_scalar_dense → outermost op: aten::item
   // Innermost Python frame of the user's own code (else of any code), where the trace has stacks;
   // a view into the trace's strings.
   std::string_view where;
-  bool by_profiler = false;              // issued by the profiler itself, at a step's edge
+  bool by_profiler = false;  // issued by the profiler itself, at a step's edge
   std::uint64_t count = 0;
   Nanos total_ns = 0, max_ns = 0;
-  double per_step = 0;                   // calls a steady step
+  double per_step = 0;  // calls a steady step
 };
 
 struct SyncFacts {
-  std::vector<SyncRow> rows;             // by total time
+  std::vector<SyncRow> rows;  // by total time
   std::uint64_t count = 0;
-  Nanos total_ns = 0;                    // host time inside blocking calls, summed over threads
+  Nanos total_ns = 0;  // host time inside blocking calls, summed over threads
 };
 
 // Absent when the trace has no API calls.

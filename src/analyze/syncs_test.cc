@@ -31,11 +31,11 @@ TEST(ClassifyApi, NamesOfAllVendorsAndVersions) {
           "cudaLaunchKernel_v7000", "hipLaunchKernel", "hipExtModuleLaunchKernel",
           "hipModuleLaunchKernel", "cudaLaunchCooperativeKernel", "cudaMemsetAsync",
           "cuMemsetD8Async", "cuLaunchCooperativeKernel", "urEnqueueKernelLaunch"});
-  expect(ApiClass::kGraphLaunch, {"cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch",
-                                  "cudaGraphLaunch_v10000"});
-  expect(ApiClass::kCopy, {"cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2", "hipMemcpyAsync",
-                           "cudaMemcpyPeerAsync", "cudaMemcpy2DAsync", "cudaMemcpyAsync_v3020",
-                           "cuMemcpyHtoDAsync_v2_ptsz"});
+  expect(ApiClass::kGraphLaunch,
+         {"cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch", "cudaGraphLaunch_v10000"});
+  expect(ApiClass::kCopy,
+         {"cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2", "hipMemcpyAsync", "cudaMemcpyPeerAsync",
+          "cudaMemcpy2DAsync", "cudaMemcpyAsync_v3020", "cuMemcpyHtoDAsync_v2_ptsz"});
   expect(ApiClass::kBlockingCopy, {"cudaMemcpy", "cuMemcpyDtoH_v2", "hipMemcpyWithStream",
                                    "cudaMemcpyToSymbol", "hipMemcpy"});
   expect(ApiClass::kAllocate, {"cudaMalloc", "cudaHostAlloc", "cuMemAlloc_v2", "cudaMallocAsync",
@@ -97,7 +97,7 @@ TEST(Syncs, PerStepCountsSteadyStepsOnly) {
 
 TEST(Syncs, PageableCopyBlocksWhenTheCallCoversIt) {
   TraceSketch sketch;
-  sketch.Call("cudaMemcpyAsync", 0, 100, 1).CopyFromPageable(10, 104, 1);    // 90 of 94 inside
+  sketch.Call("cudaMemcpyAsync", 0, 100, 1).CopyFromPageable(10, 104, 1);     // 90 of 94 inside
   sketch.Call("cudaMemcpyAsync", 200, 210, 2).CopyFromPageable(205, 300, 2);  // 5 of 95 inside
   sketch.Call("cudaMemcpyAsync", 400, 500, 3);
   sketch.Copy(410, 490, 3, CopyDirection::kHostToDevice, MemoryKind::kPinned, MemoryKind::kDevice);

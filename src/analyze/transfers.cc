@@ -116,7 +116,8 @@ Known<TransferFacts> MeasureTransfers(const trace::Trace& trace, const Known<Tim
   for (RowId w = 0; w < device.size(); ++w) {
     if (device.kind[w] != trace::WorkKind::kCopy) continue;
     const std::size_t key = (static_cast<std::size_t>(device.direction[w]) * kKinds +
-                             static_cast<std::size_t>(device.source[w])) * kKinds +
+                             static_cast<std::size_t>(device.source[w])) *
+                                kKinds +
                             static_cast<std::size_t>(device.target[w]);
     Group& group = groups[key];
     TransferRow& row = group.row;
@@ -138,12 +139,12 @@ Known<TransferFacts> MeasureTransfers(const trace::Trace& trace, const Known<Tim
   for (Group& group : groups) {
     if (group.row.count == 0) continue;
     // A byte a nanosecond is a gigabyte a second.
-    group.row.gbytes_per_s =
-        group.sized_ns > 0 ? Known<double>(static_cast<double>(group.row.bytes) /
-                                           static_cast<double>(group.sized_ns))
-        : device.bytes[group.row.largest] < 0
-            ? Known<double>::Absent("the trace has no sizes of these copies")
-            : Known<double>::Absent("these copies have no duration");
+    group.row.gbytes_per_s = group.sized_ns > 0
+                                 ? Known<double>(static_cast<double>(group.row.bytes) /
+                                                 static_cast<double>(group.sized_ns))
+                             : device.bytes[group.row.largest] < 0
+                                 ? Known<double>::Absent("the trace has no sizes of these copies")
+                                 : Known<double>::Absent("these copies have no duration");
     group.row.link_share = LinkShare(trace, group.row);
     facts.rows.push_back(std::move(group.row));
   }

@@ -44,8 +44,8 @@ TEST(Transfers, RowsByDirectionAndMemory) {
 TEST(Transfers, ShareOfTheLinkOfAKnownDevice) {
   TraceSketch sketch;
   sketch.CopyFromPageable(0, 100, 0);
-  sketch.Copy(200, 300, 0, CopyDirection::kDeviceToDevice, MemoryKind::kDevice,
-              MemoryKind::kDevice, 1'000'000);
+  sketch.Copy(200, 300, 0, CopyDirection::kDeviceToDevice, MemoryKind::kDevice, MemoryKind::kDevice,
+              1'000'000);
   sketch.builder().trace().devices[sketch.builder().DeviceFor(0)].name = "NVIDIA H200";
   const auto facts = Measure(sketch.Finish());
   ASSERT_EQ(facts->rows.size(), 2u);
@@ -76,9 +76,9 @@ TEST(Transfers, ExposedTimeIsHandedOutOnce) {
   const auto copy = [&](double begin, double end, MemoryKind source) {
     sketch.Copy(begin, end, 0, CopyDirection::kHostToDevice, source, MemoryKind::kDevice, 1, 8);
   };
-  copy(0, 100, MemoryKind::kPageable);   // exposed 0…50
-  copy(120, 200, MemoryKind::kPinned);   // exposed 150…200
-  copy(180, 230, MemoryKind::kPageable); // exposed 200…230
+  copy(0, 100, MemoryKind::kPageable);    // exposed 0…50
+  copy(120, 200, MemoryKind::kPinned);    // exposed 150…200
+  copy(180, 230, MemoryKind::kPageable);  // exposed 200…230
   const Trace trace = sketch.Finish();
   const auto timeline = ComputeTimeline(trace, WorkClasses(trace), {});
   const auto facts = MeasureTransfers(trace, timeline);

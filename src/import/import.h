@@ -30,7 +30,9 @@ Result<trace::Trace> LoadKineto(const std::string& path, const ImportOptions& op
 Result<trace::Trace> LoadNsys(const std::string& path, const ImportOptions& options = {});
 
 // From memory, for fuzzing and tests.
-Result<trace::Trace> LoadKinetoText(std::string_view text, const std::string& name);
+// `window_bytes` is how much is read at a time (0: as for files); small ones reach the seams.
+Result<trace::Trace> LoadKinetoText(std::string_view text, const std::string& name,
+                                    std::size_t window_bytes = 0);
 Result<trace::Trace> LoadNsysImage(std::string_view database, const std::string& name);
 
 }  // namespace hone::importer

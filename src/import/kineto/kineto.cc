@@ -45,11 +45,11 @@ void ReadWindow(const kineto::Window& window, bool array_form, kineto::EventSink
 }
 
 Result<trace::Trace> Load(ByteSource& source, const std::string& path,
-                          const ImportOptions& options) {
+                          const ImportOptions& options, std::size_t window_bytes) {
   trace::Builder builder;
   trace::TraceInfo& info = builder.trace().info;
   kineto::TraceSink sink(builder);
-  kineto::WindowReader reader(source);
+  kineto::WindowReader reader(source, window_bytes);
   while (const kineto::Window* window = reader.Next()) {
     if (window->first && !LooksLikeTrace(*window, reader.array_form())) {
       if (!window->body.empty()) return Error(kNotATrace);
@@ -92,14 +92,15 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path,
 Result<trace::Trace> LoadKineto(const std::string& path, const ImportOptions& options) {
   Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path);
   if (!source) return std::move(source).error().WithContext(path);
-  Result<trace::Trace> trace = Load(**source, path, options);
+  Result<trace::Trace> trace = Load(**source, path, options, kineto::kDefaultWindowBytes);
   if (!trace) return std::move(trace).error().WithContext(path);
   return trace;
 }
 
-Result<trace::Trace> LoadKinetoText(std::string_view text, const std::string& name) {
+Result<trace::Trace> LoadKinetoText(std::string_view text, const std::string& name,
+                                    std::size_t window_bytes) {
   const std::unique_ptr<ByteSource> source = MemoryByteSource(text);
-  return Load(*source, name, {});
+  return Load(*source, name, {}, window_bytes > 0 ? window_bytes : kineto::kDefaultWindowBytes);
 }
 
 }  // namespace hone::importer

@@ -31,7 +31,8 @@ class Row {
  public:
   bool Has(int column) const { return sqlite3_column_type(statement_, column) != SQLITE_NULL; }
   std::int64_t Int(int column, std::int64_t fallback = 0) const {
-    return Has(column) ? sqlite3_column_int64(statement_, column) : fallback;
+    if (fallback != 0 && !Has(column)) return fallback;
+    return sqlite3_column_int64(statement_, column);  // 0 for NULL
   }
   // Valid until the next row. At most kLongestText bytes.
   std::string_view Text(int column) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "import/nsys/test_database.h"
+#include "import/nsys/database_test.h"
 
 namespace hone::importer::nsys {
 namespace {

@@ -2,7 +2,7 @@
 // Whole exports made by SQL, and what the trace says of them.
 #include <gtest/gtest.h>
 
-#include "import/nsys/test_database.h"
+#include "import/nsys/database_test.h"
 
 namespace hone::importer::nsys {
 namespace {

@@ -48,7 +48,6 @@ void AddRange(Session& session, const Row& row, bool push_pop) {
   const NvtxName parsed = ParseNvtxName(TextOf(session, row));
   slice.name = builder.Intern(parsed.name);
   slice.kind = parsed.is_operator ? trace::SliceKind::kOp : trace::SliceKind::kAnnotation;
-  slice.id = parsed.op_id;
   if (parsed.is_operator) {
     slice.link = parsed.sequence;
     if (!parsed.sizes.empty()) {

@@ -43,10 +43,10 @@ void Harden(sqlite3* handle) {
   sqlite3_exec(handle, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0", nullptr, nullptr, nullptr);
 }
 
-// SQLite refuses a file shorter than its header says. With a writable schema it reads the pages
-// that are there, which is what a half-copied file has to offer. Nothing can be written: the
-// connection is read-only.
-void AllowShortFile(sqlite3* handle) {
+// SQLite refuses a file shorter than its header says, and one with a single bad line in its schema.
+// With a writable schema it reads what is there, which is what a half-copied file has to offer.
+// Nothing can be written: the connection is read-only.
+void AllowDamage(sqlite3* handle) {
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
 }
@@ -96,10 +96,10 @@ Result<Database> Database::Prepare(Handle handle, std::uint64_t bytes) {
   database.LimitWork();
   if (database.ReadSchema()) return database;
   const std::string why = sqlite3_errmsg(database.handle_.get());
-  AllowShortFile(database.handle_.get());
+  AllowDamage(database.handle_.get());
   database.tables_.clear();
   if (database.ReadSchema() && !database.tables_.empty()) {
-    database.damage_ = "the file is shorter than its header says";
+    database.damage_ = fmt::format("part of the file is damaged (SQLite says: {})", why);
     database.losses_.Add(LossKind::kTruncatedInput, 1, 0, database.damage_);
     return database;
   }

@@ -5,8 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
-#include "import/nsys/test_database.h"
+#include "import/nsys/database_test.h"
 
 namespace hone::importer::nsys {
 namespace {
@@ -69,6 +70,15 @@ TEST(NsysOpen, AShortFileGivesWhatItHas) {
   EXPECT_GE(loaded->losses[LossKind::kTruncatedInput].count, 1U);
 }
 
+TEST(NsysOpen, OneBadLineOfTheSchema) {
+  const Trace trace = MustLoad(Rows(10) +
+                               "CREATE TABLE odd (x); PRAGMA writable_schema=ON;"
+                               "UPDATE sqlite_master SET sql='CREATE TABLE (((' WHERE name='odd';");
+  EXPECT_EQ(trace.host.size(), 10U);
+  EXPECT_EQ(trace.losses[LossKind::kTruncatedInput].count, 1U);
+  EXPECT_TRUE(Has(trace.losses[LossKind::kTruncatedInput].first_detail, "malformed"));
+}
+
 TEST(NsysOpen, DamageInTheMiddleKeepsTheRest) {
   std::string image = MakeImage(Rows(20000) +
                                 "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES "
@@ -84,28 +94,34 @@ TEST(NsysOpen, DamageInTheMiddleKeepsTheRest) {
   EXPECT_TRUE(Has(loaded->losses[LossKind::kTruncatedInput].first_detail, "NVTX_EVENTS"));
 }
 
-TEST(NsysOpen, PagesThatPointAtEachOtherEnd) {
-  // Make every pointer of the table's inner page lead to the inner page itself.
-  std::string image =
-      MakeImage("CREATE TABLE NVTX_EVENTS (start, \"end\", text);" + std::string(R"sql(
-    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3000)
-    INSERT INTO NVTX_EVENTS SELECT i, i+1, 'some text to fill pages ' || i FROM n;)sql"));
-  const std::size_t page = 4096;  // page 2, the root of the only table
-  ASSERT_EQ(image[page], 5);      // an inner page
-  const int cells = (static_cast<unsigned char>(image[page + 3]) << 8) |
-                    static_cast<unsigned char>(image[page + 4]);
-  ASSERT_GT(cells, 2);
-  for (int i = 0; i < cells; ++i) {
-    const std::size_t at = page + 12 + 2 * static_cast<std::size_t>(i);
-    const std::size_t cell =
-        page + (static_cast<std::size_t>(static_cast<unsigned char>(image[at])) << 8) +
-        static_cast<unsigned char>(image[at + 1]);
-    if (i % 2 == 1) image.replace(cell, 4, std::string("\0\0\0\2", 4));
+// An inner page of a table: all its children become page `child`.
+void PointAllAt(std::string& image, std::size_t page, std::size_t child) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(image[at]); };
+  const std::string number{'\0', '\0', static_cast<char>(child >> 8), static_cast<char>(child)};
+  const std::size_t at = (page - 1) * 512;
+  const std::size_t cells = (byte(at + 3) << 8) | byte(at + 4);
+  for (std::size_t i = 0; i < cells; ++i) {
+    const std::size_t pointer = at + 12 + 2 * i;
+    image.replace(at + ((byte(pointer) << 8) | byte(pointer + 1)), 4, number);
   }
-  const Result<Trace> loaded = LoadNsysImage(image, "circle.sqlite");
-  if (loaded) {
-    EXPECT_GE(loaded->losses[LossKind::kTruncatedInput].count, 1U);
+  image.replace(at + 8, 4, number);  // the rightmost child
+}
+
+TEST(NsysOpen, FewPagesThatClaimMillionsOfRows) {
+  std::string image = MakeImage("PRAGMA page_size=512;" + Rows(20000));
+  std::vector<std::size_t> inner;
+  for (std::size_t page = 2; page <= image.size() / 512 && inner.size() < 4; ++page) {
+    if (image[(page - 1) * 512] == 5) inner.push_back(page);
   }
+  ASSERT_EQ(inner.size(), 4U);
+  const std::size_t leaf = image.size() / 512;
+  ASSERT_EQ(image[(leaf - 1) * 512], 13);
+  // Each inner page leads to the next with all its pointers, so rows multiply at every level.
+  for (std::size_t i = 0; i < 4; ++i) PointAllAt(image, inner[i], i < 3 ? inner[i + 1] : leaf);
+  const Result<Trace> loaded = LoadNsysImage(image, "multiplied.sqlite");
+  ASSERT_TRUE(loaded) << loaded.error().message();
+  EXPECT_LE(loaded->host.size(), image.size() / 4 + 1024);
+  EXPECT_GE(loaded->losses[LossKind::kTruncatedInput].count, 1U);
 }
 
 class NsysFile : public testing::Test {
@@ -116,7 +132,7 @@ class NsysFile : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string Write(const std::string& name, const std::string& bytes) {
-    const std::string path = (folder_ / name).string();
+    std::string path = (folder_ / name).string();
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
