@@ -7,7 +7,8 @@ namespace hone::report {
 namespace {
 
 // Python rows, by function or by call site.
-Table PythonRows(const std::vector<analyze::PythonRow>& rows, std::string name, std::string title) {
+Table PythonRows(const std::vector<analyze::PythonRow>& rows, std::string name,
+                 std::string title) {
   Table table(std::move(name), std::move(title),
               {{"name", Unit::kPath, 0},
                {"file", Unit::kPath, 9},
@@ -18,9 +19,8 @@ Table PythonRows(const std::vector<analyze::PythonRow>& rows, std::string name, 
                {"total_ms", Unit::kMillis, 0},
                {"device_ms", Unit::kMillis, 1}});
   for (const analyze::PythonRow& row : rows) {
-    const std::string_view text = row.name;
-    const analyze::SourceFrame frame = analyze::ParseFrame(text);
-    table.Add({TextCell(text), TextCell(frame.file), frame.line > 0 ? Cell(frame.line) : Cell(),
+    const analyze::SourceFrame frame = analyze::ParseFrame(row.name);
+    table.Add({TextCell(row.name), TextCell(frame.file), frame.line > 0 ? Cell(frame.line) : Cell(),
                TextCell(frame.function), CountCell(row.calls), row.self_ns, row.total_ns,
                row.device_ns});
   }
@@ -52,38 +52,33 @@ Known<Table> OpsTable(const Report& report) {
   const Known<analyze::OpTable>& facts = report.leading().facts.ops;
   if (!facts) return Known<Table>::Absent(facts.why_not());
   const trace::Trace& trace = report.leading().trace;
-  const bool grouped = facts->group_by != analyze::GroupBy::kName;
-  std::vector<Column> columns = {{"name", Unit::kText, 0}};
-  if (grouped) columns.push_back({GroupByName(facts->group_by), Unit::kPath, 0});
-  for (Column column : std::vector<Column>{{"kind", Unit::kText, 9},
-                                           {"calls", Unit::kCount, 0},
-                                           {"device_self_ms", Unit::kMillis, 0},
-                                           {"device_total_ms", Unit::kMillis, 1},
-                                           {"device_self_share", Unit::kShare, 3},
-                                           {"host_self_ms", Unit::kMillis, 0},
-                                           {"host_total_ms", Unit::kMillis, 1},
-                                           {"host_self_share", Unit::kShare, 5},
-                                           {"host_mean_us", Unit::kMicros, 6},
-                                           {"host_p50_us", Unit::kMicros, 8},
-                                           {"host_p95_us", Unit::kMicros, 7},
-                                           {"kernels", Unit::kCount, 2}}) {
-    columns.push_back(std::move(column));
-  }
+  Table table("ops", "operators, host and device time",
+              {{"name", Unit::kText, 0},
+               {GroupByName(facts->group_by), Unit::kPath, 0},
+               {"kind", Unit::kText, 9},
+               {"calls", Unit::kCount, 0},
+               {"device_self_ms", Unit::kMillis, 0},
+               {"device_total_ms", Unit::kMillis, 1},
+               {"device_self_share", Unit::kShare, 3},
+               {"host_self_ms", Unit::kMillis, 0},
+               {"host_total_ms", Unit::kMillis, 1},
+               {"host_self_share", Unit::kShare, 5},
+               {"host_mean_us", Unit::kMicros, 6},
+               {"host_p50_us", Unit::kMicros, 8},
+               {"host_p95_us", Unit::kMicros, 7},
+               {"kernels", Unit::kCount, 2}});
   // Without device work these numbers are absent, not zero.
   const bool device = report.leading().facts.timeline.has_value();
   const auto on_device = [&](Cell cell) { return device ? cell : Cell(); };
-  Table table("ops", "operators, host and device time", std::move(columns));
   for (const analyze::OpRow& row : facts->rows) {
-    std::vector<Cell> cells = {TextCell(trace.Name(row.name))};
-    if (grouped) cells.push_back(TextCell(trace.Name(row.group)));
     const char* kind = row.kind == trace::SliceKind::kAnnotation ? "annotation" : "op";
-    cells.insert(cells.end(),
-                 {std::string_view(kind), CountCell(row.calls), on_device(row.device_self_ns),
-                  on_device(row.device_total_ns), on_device(row.device_self_share),
-                  row.host_self_ns, row.host_total_ns, row.host_self_share, row.host_mean_ns,
-                  row.host_p50_ns, row.host_p95_ns, on_device(CountCell(row.kernels))});
-    table.Add(std::move(cells));
+    table.Add({TextCell(trace.Name(row.name)), TextCell(trace.Name(row.group)), kind,
+               CountCell(row.calls), on_device(row.device_self_ns), on_device(row.device_total_ns),
+               on_device(row.device_self_share), row.host_self_ns, row.host_total_ns,
+               row.host_self_share, row.host_mean_ns, row.host_p50_ns, row.host_p95_ns,
+               on_device(CountCell(row.kernels))});
   }
+  if (facts->group_by == analyze::GroupBy::kName) table.DropColumn(1);
   return table;
 }
 
@@ -102,9 +97,9 @@ Known<Table> SyncsTable(const Report& report) {
                {"per_step", Unit::kNumber, 1}});
   const bool stepped = report.leading().facts.steps.steady_count() > 0;
   for (const analyze::SyncRow& row : facts->rows) {
-    table.Add({TextCell(trace.Name(row.call)), TextCell(trace.Name(row.op)), TextCell(row.where),
-               row.by_profiler, CountCell(row.count), row.total_ns, row.max_ns,
-               stepped ? Cell(row.per_step) : Cell()});
+    table.Add({TextCell(trace.Name(row.call)), TextCell(trace.Name(row.op)),
+               TextCell(row.where), row.by_profiler, CountCell(row.count),
+               row.total_ns, row.max_ns, stepped ? Cell(row.per_step) : Cell()});
   }
   return table;
 }
@@ -120,12 +115,12 @@ Known<Table> MemoryTable(const Report& report) {
                {"allocated_bytes", Unit::kBytes, 0},
                {"live_at_peak_bytes", Unit::kBytes, 0}});
   for (const analyze::DeviceMemory& device : facts->devices) {
-    const char* type = device.type == trace::MemoryDevice::kHost  ? "host"
+    const char* type = device.type == trace::MemoryDevice::kHost   ? "host"
                        : device.type == trace::MemoryDevice::kGpu ? "gpu"
                                                                   : "other";
-    const std::string_view name = table.Keep(device.type == trace::MemoryDevice::kHost
-                                                 ? type
-                                                 : type + (" " + std::to_string(device.device_id)));
+    const std::string_view name = table.Keep(
+        device.type == trace::MemoryDevice::kHost ? type
+                                                  : type + (" " + std::to_string(device.device_id)));
     for (const analyze::MemoryOpRow& row : device.ops) {
       table.Add({name, TextCell(trace.Name(row.op)), CountCell(row.allocations), row.allocated,
                  row.live_at_peak});
