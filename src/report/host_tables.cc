@@ -7,8 +7,7 @@ namespace hone::report {
 namespace {
 
 // Python rows, by function or by call site.
-Table PythonRows(const trace::Trace& trace, const std::vector<analyze::PythonRow>& rows,
-                 std::string name, std::string title) {
+Table PythonRows(const std::vector<analyze::PythonRow>& rows, std::string name, std::string title) {
   Table table(std::move(name), std::move(title),
               {{"name", Unit::kPath, 0},
                {"file", Unit::kPath, 9},
@@ -19,7 +18,7 @@ Table PythonRows(const trace::Trace& trace, const std::vector<analyze::PythonRow
                {"total_ms", Unit::kMillis, 0},
                {"device_ms", Unit::kMillis, 1}});
   for (const analyze::PythonRow& row : rows) {
-    const std::string_view text = trace.Name(row.name);
+    const std::string_view text = row.name;
     const analyze::SourceFrame frame = analyze::ParseFrame(text);
     table.Add({TextCell(text), TextCell(frame.file), frame.line > 0 ? Cell(frame.line) : Cell(),
                TextCell(frame.function), CountCell(row.calls), row.self_ns, row.total_ns,
@@ -103,9 +102,9 @@ Known<Table> SyncsTable(const Report& report) {
                {"per_step", Unit::kNumber, 1}});
   const bool stepped = report.leading().facts.steps.steady_count() > 0;
   for (const analyze::SyncRow& row : facts->rows) {
-    table.Add({TextCell(trace.Name(row.call)), TextCell(trace.Name(row.op)),
-               TextCell(trace.Name(row.where)), row.by_profiler, CountCell(row.count),
-               row.total_ns, row.max_ns, stepped ? Cell(row.per_step) : Cell()});
+    table.Add({TextCell(trace.Name(row.call)), TextCell(trace.Name(row.op)), TextCell(row.where),
+               row.by_profiler, CountCell(row.count), row.total_ns, row.max_ns,
+               stepped ? Cell(row.per_step) : Cell()});
   }
   return table;
 }
@@ -121,12 +120,12 @@ Known<Table> MemoryTable(const Report& report) {
                {"allocated_bytes", Unit::kBytes, 0},
                {"live_at_peak_bytes", Unit::kBytes, 0}});
   for (const analyze::DeviceMemory& device : facts->devices) {
-    const char* type = device.type == trace::MemoryDevice::kHost   ? "host"
+    const char* type = device.type == trace::MemoryDevice::kHost  ? "host"
                        : device.type == trace::MemoryDevice::kGpu ? "gpu"
                                                                   : "other";
-    const std::string_view name = table.Keep(
-        device.type == trace::MemoryDevice::kHost ? type
-                                                  : type + (" " + std::to_string(device.device_id)));
+    const std::string_view name = table.Keep(device.type == trace::MemoryDevice::kHost
+                                                 ? type
+                                                 : type + (" " + std::to_string(device.device_id)));
     for (const analyze::MemoryOpRow& row : device.ops) {
       table.Add({name, TextCell(trace.Name(row.op)), CountCell(row.allocations), row.allocated,
                  row.live_at_peak});
@@ -138,13 +137,13 @@ Known<Table> MemoryTable(const Report& report) {
 Known<Table> PythonTable(const Report& report) {
   const Known<analyze::PythonFacts>& facts = report.leading().facts.python;
   if (!facts) return Known<Table>::Absent(facts.why_not());
-  return PythonRows(report.leading().trace, facts->functions, "python", "Python functions");
+  return PythonRows(facts->functions, "python", "Python functions");
 }
 
 Known<Table> LinesTable(const Report& report) {
   const Known<analyze::PythonFacts>& facts = report.leading().facts.python;
   if (!facts) return Known<Table>::Absent(facts.why_not());
-  return PythonRows(report.leading().trace, facts->lines, "lines",
+  return PythonRows(facts->lines, "lines",
                     facts->lines_are_definitions
                         ? "Python call sites (lines are where the function is defined)"
                         : "Python call sites");

@@ -116,7 +116,7 @@ void AddSyncs(const Input& input, const Style& style, std::vector<Note>& notes) 
     text += fmt::format(", {}", Count(row.count, "call"));
     if (row.per_step > 0) text += fmt::format(" ({} a step)", ThreeDigits(row.per_step));
     text += fmt::format(", {}", HumanDuration(row.total_ns));
-    if (row.where != StringId::kEmpty) text += fmt::format(", {}", style.Clean(trace.Name(row.where)));
+    if (!row.where.empty()) text += fmt::format(", {}", style.Clean(row.where));
     notes.push_back({shown == 0 ? "host waits" : "", std::move(text)});
     ++shown;
   }
