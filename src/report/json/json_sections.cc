@@ -47,10 +47,10 @@ void WriteDevice(JsonWriter& json, const trace::Device& device) {
 }
 
 void WriteCell(JsonWriter& json, const Cell& cell, Unit unit) {
-  if (const auto* text = std::get_if<std::string_view>(&cell)) return json.String(*text);
-  if (const auto* number = std::get_if<double>(&cell)) return json.Double(*number);
-  if (const auto* flag = std::get_if<bool>(&cell)) return json.Bool(*flag);
-  const auto* integer = std::get_if<std::int64_t>(&cell);
+  if (const auto* text = cell.text()) return json.String(*text);
+  if (const auto* number = cell.number()) return json.Double(*number);
+  if (const auto* flag = cell.flag()) return json.Bool(*flag);
+  const auto* integer = cell.integer();
   if (integer == nullptr) return json.Null();
   if (unit == Unit::kMillis) return json.Millis(*integer);
   if (unit == Unit::kMicros) return json.Micros(*integer);
@@ -64,11 +64,12 @@ void WriteDeviceMemory(JsonWriter& json, const analyze::DeviceMemory& device) {
   json.BeginObject();
   json.Field("type", type);
   json.Field("device", device.device_id);
+  json.Field("relative", device.relative);
   json.Field("peak_allocated_bytes", device.peak_allocated);
-  json.Field("peak_reserved_bytes", device.peak_reserved);
+  WriteCount(json, "peak_reserved_bytes", device.peak_reserved);
   json.Field("allocated_before_bytes", device.allocated_before);
   WriteCount(json, "capacity_bytes", device.capacity);
-  json.Field("fragmentation", device.fragmentation);
+  WriteKnown(json, "fragmentation", device.fragmentation);
   json.Field("allocations", device.allocations);
   json.Field("frees", device.frees);
   WriteKnown(json, "growth_per_step_bytes", device.growth_per_step);
@@ -82,7 +83,7 @@ void WriteDeviceMemory(JsonWriter& json, const analyze::DeviceMemory& device) {
     json.BeginObject(Layout::kInline);
     json.FieldMillis("ms", point.time_ns - origin);
     json.Field("allocated_bytes", point.allocated);
-    json.Field("reserved_bytes", point.reserved);
+    WriteCount(json, "reserved_bytes", point.reserved);
     json.EndObject();
   }
   json.EndArray();
