@@ -117,8 +117,8 @@ class Document {
     json_.BeginObject();
     json_.Field("backend", comm->backend);
     json_.FieldMillis("total_ms", comm->total_ns);
-    json_.FieldMillis("exposed_ms", comm->exposed_ns);
-    json_.Field("overlap_pct", comm->overlap_pct);
+    WriteKnownMillis(json_, "exposed_ms", comm->exposed_ns);
+    WriteKnown(json_, "overlap_pct", comm->overlap_pct);
     WriteList("collectives", Shaped("collectives"));
     json_.EndObject();
   }

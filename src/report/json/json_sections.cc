@@ -58,17 +58,18 @@ void WriteCell(JsonWriter& json, const Cell& cell, Unit unit) {
 }
 
 void WriteDeviceMemory(JsonWriter& json, const analyze::DeviceMemory& device) {
-  const char* type = device.type == trace::MemoryDevice::kHost   ? "host"
+  const char* type = device.type == trace::MemoryDevice::kHost  ? "host"
                      : device.type == trace::MemoryDevice::kGpu ? "gpu"
                                                                 : "other";
   json.BeginObject();
   json.Field("type", type);
   json.Field("device", device.device_id);
+  json.Field("relative", device.relative);
   json.Field("peak_allocated_bytes", device.peak_allocated);
-  json.Field("peak_reserved_bytes", device.peak_reserved);
+  WriteCount(json, "peak_reserved_bytes", device.peak_reserved);
   json.Field("allocated_before_bytes", device.allocated_before);
   WriteCount(json, "capacity_bytes", device.capacity);
-  json.Field("fragmentation", device.fragmentation);
+  WriteKnown(json, "fragmentation", device.fragmentation);
   json.Field("allocations", device.allocations);
   json.Field("frees", device.frees);
   WriteKnown(json, "growth_per_step_bytes", device.growth_per_step);
@@ -82,7 +83,7 @@ void WriteDeviceMemory(JsonWriter& json, const analyze::DeviceMemory& device) {
     json.BeginObject(Layout::kInline);
     json.FieldMillis("ms", point.time_ns - origin);
     json.Field("allocated_bytes", point.allocated);
-    json.Field("reserved_bytes", point.reserved);
+    WriteCount(json, "reserved_bytes", point.reserved);
     json.EndObject();
   }
   json.EndArray();

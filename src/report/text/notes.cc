@@ -78,9 +78,9 @@ std::string Kernels(const analyze::Facts& facts) {
                                                   static_cast<double>(sizes.kernels)));
   if (facts.launches && facts.launches->launches > 0) {
     const analyze::LaunchFacts& launches = *facts.launches;
-    text += fmt::format("; {} launched onto an empty stream",
-                        Percent(static_cast<double>(launches.starved) /
-                                static_cast<double>(launches.launches)));
+    text += fmt::format(
+        "; {} launched onto an empty stream",
+        Percent(static_cast<double>(launches.starved) / static_cast<double>(launches.launches)));
     text += fmt::format("; a launch call takes {}", HumanDuration(launches.call_p50_ns));
   }
   return text;
@@ -116,7 +116,8 @@ void AddSyncs(const Input& input, const Style& style, std::vector<Note>& notes) 
     text += fmt::format(", {}", Count(row.count, "call"));
     if (row.per_step > 0) text += fmt::format(" ({} a step)", ThreeDigits(row.per_step));
     text += fmt::format(", {}", HumanDuration(row.total_ns));
-    if (row.where != StringId::kEmpty) text += fmt::format(", {}", style.Clean(trace.Name(row.where)));
+    if (row.where != StringId::kEmpty)
+      text += fmt::format(", {}", style.Clean(trace.Name(row.where)));
     notes.push_back({shown == 0 ? "host waits" : "", std::move(text)});
     ++shown;
   }
@@ -129,8 +130,8 @@ std::string Loader(const analyze::LoaderFacts& loader) {
   std::string text = mode;
   const char* comma = text.empty() ? "" : ", ";
   if (loader.per_step_ns) {
-    text += fmt::format("{}{} a step", comma,
-                        HumanDuration(static_cast<Nanos>(*loader.per_step_ns)));
+    text +=
+        fmt::format("{}{} a step", comma, HumanDuration(static_cast<Nanos>(*loader.per_step_ns)));
     if (loader.step_share) text += fmt::format(" ({} of it)", Percent(*loader.step_share));
   } else {
     text += fmt::format("{}{} in {}", comma, HumanDuration(loader.total_ns),
@@ -140,8 +141,10 @@ std::string Loader(const analyze::LoaderFacts& loader) {
 }
 
 std::string Communication(const analyze::CommFacts& comm, const Input& input) {
-  std::string text = fmt::format("{}, {} hidden behind compute", PerStep(input).Time(comm.total_ns),
-                                 Percent(comm.overlap_pct / 100));
+  std::string text = PerStep(input).Time(comm.total_ns);
+  if (comm.overlap_pct) {
+    text += fmt::format(", {} hidden behind compute", Percent(*comm.overlap_pct / 100));
+  }
   if (comm.rows.empty()) return text;
   const analyze::CollectiveRow& row = comm.rows.front();
   text += fmt::format("; most: {} {}", WithThousands(row.count), row.kind);
@@ -172,9 +175,12 @@ std::string Skew(const analyze::SkewFacts& skew) {
 }
 
 std::string Memory(const analyze::DeviceMemory& device) {
-  std::string text = fmt::format("peak {} allocated, {} reserved",
-                                 HumanBytes(static_cast<double>(device.peak_allocated)),
-                                 HumanBytes(static_cast<double>(device.peak_reserved)));
+  std::string text =
+      fmt::format("peak {} allocated{}", HumanBytes(static_cast<double>(device.peak_allocated)),
+                  device.relative ? " above the start" : "");
+  if (device.peak_reserved >= 0) {
+    text += fmt::format(", {} reserved", HumanBytes(static_cast<double>(device.peak_reserved)));
+  }
   if (device.growth_per_step) {
     const double growth = *device.growth_per_step;
     // Under a mebibyte a step is below the allocator's own granularity of large blocks (2 MiB).
