@@ -7,7 +7,7 @@
 #include <map>
 
 #include "analyze/compat_rules.h"
-#include "analyze/shared_data_test.h"
+#include "analyze/fixture_test.h"
 #include "import/import.h"
 #include "trace/builder.h"
 
@@ -184,8 +184,9 @@ class TraceLensPeer : public testing::TestWithParam<const char*> {};
 
 TEST_P(TraceLensPeer, EveryRowAgrees) {
   const std::string base = std::string("peers/tracelens/") + GetParam();
-  HONE_SHARED_FILE(path, base + ".json.gz");
-  const Result<trace::Trace> trace = importer::LoadKineto(path.string());
+  const std::string path = SharedPath(base + ".json.gz");
+  HONE_SKIP_WITHOUT(path);
+  const Result<trace::Trace> trace = importer::LoadKineto(path);
   ASSERT_TRUE(trace.has_value());
   const TraceLensFacts facts = ComputeTraceLens(*trace);
   ASSERT_TRUE(facts.timeline.has_value());
@@ -240,8 +241,9 @@ struct HtaAnswer {
 class HtaPeer : public testing::TestWithParam<HtaAnswer> {};
 
 TEST_P(HtaPeer, BreakdownAgrees) {
-  HONE_SHARED_FILE(path, GetParam().file);
-  const Result<trace::Trace> trace = importer::LoadKineto(path.string());
+  const std::string path = SharedPath(GetParam().file);
+  HONE_SKIP_WITHOUT(path);
+  const Result<trace::Trace> trace = importer::LoadKineto(path);
   ASSERT_TRUE(trace.has_value());
   const HtaFacts facts = ComputeHta(*trace);
   ASSERT_TRUE(facts.breakdown.has_value());

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Longer than most files because the rules stand in one place, in the order in which they are
+// tried.
 #include "analyze/kernel_family.h"
 
 #include <algorithm>
@@ -6,6 +8,7 @@
 #include <bitset>
 #include <cctype>
 #include <string>
+#include <vector>
 
 #include "analyze/kernel_precision.h"
 #include "analyze/work_class.h"
@@ -161,6 +164,29 @@ constexpr auto kMatrixRules = std::to_array<MatrixRule>({
     {"rnn_blockpersist&float", MatrixUnit::kNo},
 });
 
+// Tokens split once: alternatives, and in each the tokens that must all occur.
+using Pattern = std::vector<std::vector<std::string_view>>;
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+template <typename Rules>
+std::vector<Pattern> SplitRules(const Rules& rules) {
+  std::vector<Pattern> patterns;
+  for (const auto& rule : rules) {
+    Pattern& pattern = patterns.emplace_back();
+    for (const std::string_view all : Split(rule.tokens, '|')) pattern.push_back(Split(all, '&'));
+  }
+  return patterns;
+}
+
 // A name with the set of its letter pairs. Most tokens are ruled out by one missing pair, which
 // makes the three hundred tokens of the tables cost microseconds instead of tens of them.
 class IndexedName {
@@ -170,17 +196,16 @@ class IndexedName {
   }
 
   bool Has(std::string_view token) const {
+    if (token.starts_with('^')) return name_.starts_with(token.substr(1));
     for (std::size_t i = 1; i < token.size(); ++i) {
       if (!pairs_.test(Pair(token[i - 1], token[i]))) return false;
     }
     return name_.find(token) != std::string_view::npos;
   }
 
-  bool MatchesAny(std::string_view alternatives) const {
-    return Split(alternatives, '|', [&](std::string_view all) {
-      return !Split(all, '&', [&](std::string_view token) {
-        return token.starts_with('^') ? !name_.starts_with(token.substr(1)) : !Has(token);
-      });
+  bool Matches(const Pattern& pattern) const {
+    return std::ranges::any_of(pattern, [&](const auto& tokens) {
+      return std::ranges::all_of(tokens, [&](std::string_view token) { return Has(token); });
     });
   }
 
@@ -188,31 +213,29 @@ class IndexedName {
   static std::size_t Pair(char a, char b) {
     return (static_cast<std::size_t>(a) & 63) << 6 | (static_cast<std::size_t>(b) & 63);
   }
-  // True as soon as `test` holds for one part.
-  template <typename Test>
-  static bool Split(std::string_view parts, char separator, Test test) {
-    while (!parts.empty()) {
-      const std::size_t end = std::min(parts.find(separator), parts.size());
-      if (test(parts.substr(0, end))) return true;
-      parts.remove_prefix(std::min(end + 1, parts.size()));
-    }
-    return false;
-  }
 
   std::string_view name_;
-  std::bitset<64 * 64> pairs_;
+  std::bitset<4096> pairs_;  // 64 · 64: six bits of each letter
 };
+
+// Index of the first rule whose pattern matches; the number of rules when none does.
+std::size_t FirstMatch(const IndexedName& name, const std::vector<Pattern>& patterns) {
+  std::size_t i = 0;
+  while (i < patterns.size() && !name.Matches(patterns[i])) ++i;
+  return i;
+}
 
 MatrixUnit MatrixUnitOf(const IndexedName& name) {
   // Tensile writes the matrix instruction as MI16x16…; a name without one multiplies on plain
   // cores.
   if (name.Has("cijk_")) {
-    return name.MatchesAny("_mi16|_mi32|_mi4x|_miwt") ? MatrixUnit::kYes : MatrixUnit::kNo;
+    const bool instruction =
+        name.Has("_mi16") || name.Has("_mi32") || name.Has("_mi4x") || name.Has("_miwt");
+    return instruction ? MatrixUnit::kYes : MatrixUnit::kNo;
   }
-  for (const MatrixRule& rule : kMatrixRules) {
-    if (name.MatchesAny(rule.tokens)) return rule.unit;
-  }
-  return MatrixUnit::kUnknown;
+  static const std::vector<Pattern> kPatterns = SplitRules(kMatrixRules);
+  const std::size_t match = FirstMatch(name, kPatterns);
+  return match < kPatterns.size() ? kMatrixRules[match].unit : MatrixUnit::kUnknown;
 }
 
 // OpaqueType<N>: PyTorch moves elements of N bytes without caring what they mean.
@@ -246,22 +269,23 @@ KernelTraits ClassifyKernel(std::string_view name) {
   for (std::size_t at; (at = lower.find("fbgemm_gpu::")) != std::string::npos;) lower.erase(at, 12);
   const IndexedName indexed(lower);
 
-  const auto* rule = std::ranges::find_if(kFamilyRules, [&](const FamilyRule& candidate) {
-    return indexed.MatchesAny(candidate.tokens);
-  });
-  if (rule == kFamilyRules.end()) return traits;  // an unknown kernel may well multiply
-  traits.family = rule->family;
+  static const std::vector<Pattern> kPatterns = SplitRules(kFamilyRules);
+  const std::size_t match = FirstMatch(indexed, kPatterns);
+  if (match == kPatterns.size()) return traits;  // an unknown kernel may well multiply
+  const FamilyRule& rule = kFamilyRules[match];
+  traits.family = rule.family;
   traits.precision = PrecisionOfName(lower);
   traits.element_bytes = ElementBytes(traits.precision);
   if (const int opaque = OpaqueBytes(lower); opaque > 0) {
     traits.precision = Precision::kUnknown;
     traits.element_bytes = opaque;
   }
-  traits.matrix_unit = rule->multiplies ? MatrixUnitOf(indexed) : MatrixUnit::kNotApplicable;
-  if (indexed.MatchesAny("sdpa&_f16_")) traits.element_bytes = 2;
+  traits.matrix_unit = rule.multiplies ? MatrixUnitOf(indexed) : MatrixUnit::kNotApplicable;
+  if (indexed.Has("sdpa") && indexed.Has("_f16_")) traits.element_bytes = 2;
   // fp32 tensors on matrix units are multiplied as tf32, except on AMD, which has fp32 units.
   if (traits.precision == Precision::kFp32 && traits.matrix_unit == MatrixUnit::kYes &&
-      !indexed.MatchesAny("cijk_|igemm_|xdl|mfma")) {
+      !indexed.Has("cijk_") && !indexed.Has("igemm_") && !indexed.Has("xdl") &&
+      !indexed.Has("mfma")) {
     traits.precision = Precision::kTf32;
   }
   return traits;

@@ -67,27 +67,39 @@ ModelledCalls::ModelledCalls(const trace::Trace& trace) : by_detail_(trace.op_de
   }
 }
 
+std::size_t ModelledCalls::KeyHash::operator()(const Key& key) const {
+  std::uint64_t hash = 0;
+  for (const StringId id : {key.op, key.dims, key.types, key.concrete}) {
+    hash = (hash ^ static_cast<std::uint32_t>(id)) * 0x9E3779B97F4A7C15ULL;
+    hash ^= hash >> 32;
+  }
+  return static_cast<std::size_t>(hash);
+}
+
 std::uint32_t ModelledCalls::FindOrAdd(const trace::Trace& trace, StringId op, std::uint32_t detail,
                                        ModelKind kind) {
   // Few operators share one set of arguments (mm and relu of a [64, 64]); the chain is at most as
   // long as the table of models.
-  for (std::uint32_t at = by_detail_[detail]; at != 0; at = entries_[at].next) {
-    if (entries_[at].op == op) return at;
+  for (std::uint32_t at = by_detail_[detail]; at != 0; at = links_[at].next) {
+    if (entries_[links_[at].entry].op == op) return links_[at].entry;
   }
-  Entry entry;
-  entry.op = op;
-  entry.detail = detail;
-  entry.kind = kind;
-  entry.next = by_detail_[detail];
   const trace::OpDetail& texts = trace.op_details[detail];
-  const auto work = ModelOp(
-      trace.Name(op),
-      ParseArguments(trace.Name(texts.dims), trace.Name(texts.types), trace.Name(texts.concrete)));
-  entry.modelled = work.has_value();
-  if (work) entry.work = *work;
-  by_detail_[detail] = static_cast<std::uint32_t>(entries_.size());
-  entries_.push_back(entry);
-  return by_detail_[detail];
+  const auto [found, added] = by_key_.try_emplace(Key{op, texts.dims, texts.types, texts.concrete},
+                                                  static_cast<std::uint32_t>(entries_.size()));
+  if (added) {
+    Entry& entry = entries_.emplace_back();
+    entry.op = op;
+    entry.detail = detail;
+    entry.kind = kind;
+    const auto work =
+        ModelOp(trace.Name(op), ParseArguments(trace.Name(texts.dims), trace.Name(texts.types),
+                                               trace.Name(texts.concrete)));
+    entry.modelled = work.has_value();
+    if (work) entry.work = *work;
+  }
+  links_.push_back({found->second, by_detail_[detail]});
+  by_detail_[detail] = static_cast<std::uint32_t>(links_.size() - 1);
+  return found->second;
 }
 
 }  // namespace hone::analyze

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "analyze/flops.h"
@@ -27,7 +27,6 @@ class ModelledCalls {
     ModelKind kind = ModelKind::kNone;
     bool modelled = false;
     Work work;
-    std::uint32_t next = 0;  // of the same detail; 0: none
   };
 
   bool any_shapes() const { return any_shapes_; }
@@ -37,14 +36,29 @@ class ModelledCalls {
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
+  // Chains of entries by row of Trace::op_details. Rows that differ only in strides, stack or
+  // module share an entry.
+  struct Link {
+    std::uint32_t entry = 0, next = 0;
+  };
+  struct Key {
+    StringId op, dims, types, concrete;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const;
+  };
+
   std::uint32_t FindOrAdd(const trace::Trace& trace, StringId op, std::uint32_t detail,
                           ModelKind kind);
 
   bool any_shapes_ = false;
   std::vector<Entry> entries_{1};         // entry 0: none
-  std::vector<std::uint32_t> by_detail_;  // first entry of each row of Trace::op_details
-  std::vector<std::uint32_t> entry_of_;   // by host row
-  std::vector<trace::RowId> owner_;       // by host row
+  std::vector<Link> links_{1};            // link 0: the end
+  std::vector<std::uint32_t> by_detail_;  // first link of each row of Trace::op_details
+  std::unordered_map<Key, std::uint32_t, KeyHash> by_key_;
+  std::vector<std::uint32_t> entry_of_;  // by host row
+  std::vector<trace::RowId> owner_;      // by host row
 };
 
 }  // namespace hone::analyze

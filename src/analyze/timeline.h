@@ -25,14 +25,14 @@ struct TimelineSplit {
 struct DeviceTimeline {
   trace::RowId device = trace::kNoRow;  // row of Trace::devices
   std::size_t work_count = 0;
-  TimelineSplit whole;                  // W: hull of all work on the device
-  TimelineSplit steady;                 // W: Steps::steady_window, gaps at its edges included
+  TimelineSplit whole;   // W: hull of all work on the device
+  TimelineSplit steady;  // W: Steps::steady_window, gaps at its edges included
   trace::IntervalSet busy, compute, comm, copy;  // whole trace
 };
 
 struct Timeline {
   std::vector<DeviceTimeline> devices;  // those with work, by device row
-  std::size_t main = 0;                 // index of the device with most busy time; reports lead with it
+  std::size_t main = 0;  // index of the device with most busy time; reports lead with it
   const DeviceTimeline& main_device() const { return devices[main]; }
 };
 

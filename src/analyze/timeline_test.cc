@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analyze/shared_data_test.h"
+#include "analyze/fixture_test.h"
 #include "analyze/steps.h"
 #include "import/import.h"
 #include "trace/builder.h"
@@ -90,8 +90,9 @@ class RealTimeline : public testing::TestWithParam<KnownTrace> {};
 
 // What was known about these runs when they were recorded.
 TEST_P(RealTimeline, BusyShareAndFourSteps) {
-  HONE_SHARED_FILE(path, std::string("traces/") + GetParam().file);
-  const Result<trace::Trace> trace = importer::LoadKineto(path.string());
+  const std::string path = SharedPath(std::string("traces/") + GetParam().file);
+  HONE_SKIP_WITHOUT(path);
+  const Result<trace::Trace> trace = importer::LoadKineto(path);
   ASSERT_TRUE(trace.has_value());
   const Steps steps = FindSteps(*trace);
   EXPECT_EQ(steps.source, StepSource::kProfilerStep);

@@ -19,10 +19,10 @@ const char* VerdictName(Verdict verdict);
 
 struct TrustReason {
   Verdict lowers_to = Verdict::kPartial;
-  std::string text;                  // one clause with both numbers and the way out
+  std::string text;  // one clause with both numbers and the way out
 };
 
-struct InputPresence {               // counts of what the file holds
+struct InputPresence {  // counts of what the file holds
   std::uint64_t ops = 0, annotations = 0, api_calls = 0, python = 0, os_calls = 0;
   std::uint64_t kernels = 0, copies = 0, sets = 0, graphs = 0;
   std::uint64_t memory_events = 0, counters = 0, syncs = 0, flows = 0;
@@ -32,7 +32,7 @@ struct InputPresence {               // counts of what the file holds
 struct LossRow {
   LossKind kind = LossKind::kUnknownEvent;
   std::uint64_t count = 0;
-  Known<double> time_share;          // of device time, where the loss has a time
+  Known<double> time_share;  // of device time, where the loss has a time
   std::string detail;
 };
 
@@ -40,9 +40,9 @@ struct TrustFacts {
   Verdict verdict = Verdict::kGood;
   std::vector<TrustReason> reasons;  // worst first; empty when good
   InputPresence present;
-  std::vector<LossRow> losses;       // worst severity first
+  std::vector<LossRow> losses;  // worst severity first
   std::size_t steps = 0, steady_steps = 0;
-  bool warm_up_inside = false;       // warm-up steps are in the file (and were left out)
+  bool warm_up_inside = false;  // warm-up steps are in the file (and were left out)
 };
 
 TrustFacts JudgeTrust(const trace::Trace& trace, const Steps& steps,

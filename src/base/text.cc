@@ -83,6 +83,7 @@ std::string Percent(double share) {
   const double percent = share * 100;
   if (percent > 0 && percent < 0.05) return "<0.1 %";
   if (percent == 0) return "0 %";
+  if (percent >= 99.95 && percent <= 100) return "100 %";
   return Fixed(percent, 1) + " %";
 }
 

@@ -44,6 +44,8 @@ TEST(Text, BytesAndShares) {
   EXPECT_EQ(Percent(0.487), "48.7 %");
   EXPECT_EQ(Percent(0.0001), "<0.1 %");
   EXPECT_EQ(Percent(0), "0 %");
+  EXPECT_EQ(Percent(1), "100 %");
+  EXPECT_EQ(Percent(0.9994), "99.9 %");
   EXPECT_EQ(Count(1, "step"), "1 step");
   EXPECT_EQ(Count(2104, "launch", "launches"), "2,104 launches");
 }

@@ -33,7 +33,7 @@ Known<Table> TraceLensKernelsTable(const Report& report) {
   Table table("tracelens-kernels", "kernel_summary by TraceLens's rules",
               {{"category", Unit::kText, 3},
                {"parent_op", Unit::kText, 0},
-               {"kernel", Unit::kText, 0},
+               {"kernel", Unit::kKernel, 0},
                {"stream", Unit::kCount, 2},
                {"sum_us", Unit::kNumber, 0},
                {"count", Unit::kCount, 0},

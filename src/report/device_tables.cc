@@ -39,33 +39,29 @@ Known<Table> KernelsTable(const Report& report) {
   const Known<analyze::KernelTable>& facts = report.leading().facts.kernels;
   if (!facts) return Known<Table>::Absent(facts.why_not());
   const trace::Trace& trace = report.leading().trace;
-  const bool grouped = facts->group_by != analyze::GroupBy::kName;
-  std::vector<Column> columns = {{"name", Unit::kText, 0}, {"op", Unit::kText, 2}};
-  if (grouped) columns.push_back({GroupByName(facts->group_by), Unit::kPath, 0});
-  for (Column column : std::vector<Column>{{"class", Unit::kText, 6},
-                                           {"kind", Unit::kText, 8},
-                                           {"count", Unit::kCount, 0},
-                                           {"total_ms", Unit::kMillis, 0},
-                                           {"mean_us", Unit::kMicros, 1},
-                                           {"min_us", Unit::kMicros, 7},
-                                           {"p50_us", Unit::kMicros, 4},
-                                           {"p95_us", Unit::kMicros, 3},
-                                           {"max_us", Unit::kMicros, 5},
-                                           {"share", Unit::kShare, 0},
-                                           {"occupancy_pct", Unit::kNumber, 7}}) {
-    columns.push_back(std::move(column));
-  }
-  Table table("kernels", "device work by kernel", std::move(columns));
+  Table table("kernels", "device work by kernel",
+              {{"name", Unit::kKernel, 0},
+               {"op", Unit::kText, 2},
+               {GroupByName(facts->group_by), Unit::kPath, 0},
+               {"class", Unit::kText, 6},
+               {"kind", Unit::kText, 8},
+               {"count", Unit::kCount, 0},
+               {"total_ms", Unit::kMillis, 0},
+               {"mean_us", Unit::kMicros, 1},
+               {"min_us", Unit::kMicros, 7},
+               {"p50_us", Unit::kMicros, 4},
+               {"p95_us", Unit::kMicros, 3},
+               {"max_us", Unit::kMicros, 5},
+               {"share", Unit::kShare, 0},
+               {"occupancy_pct", Unit::kNumber, 7}});
   for (const analyze::KernelRow& row : facts->rows) {
-    std::vector<Cell> cells = {TextCell(trace.Name(row.name)), TextCell(trace.Name(row.op))};
-    if (grouped) cells.push_back(TextCell(trace.Name(row.group)));
-    cells.insert(cells.end(),
-                 {std::string_view(ClassName(row.work_class)), std::string_view(KindName(row.kind)),
-                  CountCell(row.time.count), row.time.total_ns, row.time.mean_ns, row.time.min_ns,
-                  row.time.p50_ns, row.time.p95_ns, row.time.max_ns, row.share,
-                  Occupancy(row.occupancy_pct)});
-    table.Add(std::move(cells));
+    table.Add({TextCell(trace.Name(row.name)), TextCell(trace.Name(row.op)),
+               TextCell(trace.Name(row.group)), ClassName(row.work_class), KindName(row.kind),
+               CountCell(row.time.count), row.time.total_ns, row.time.mean_ns, row.time.min_ns,
+               row.time.p50_ns, row.time.p95_ns, row.time.max_ns, row.share,
+               Occupancy(row.occupancy_pct)});
   }
+  if (facts->group_by == analyze::GroupBy::kName) table.DropColumn(2);
   return table;
 }
 

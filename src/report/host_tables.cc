@@ -7,8 +7,8 @@ namespace hone::report {
 namespace {
 
 // Python rows, by function or by call site.
-Table PythonRows(const trace::Trace& trace, const std::vector<analyze::PythonRow>& rows,
-                 std::string name, std::string title) {
+Table PythonRows(const std::vector<analyze::PythonRow>& rows, std::string name,
+                 std::string title) {
   Table table(std::move(name), std::move(title),
               {{"name", Unit::kPath, 0},
                {"file", Unit::kPath, 9},
@@ -19,9 +19,8 @@ Table PythonRows(const trace::Trace& trace, const std::vector<analyze::PythonRow
                {"total_ms", Unit::kMillis, 0},
                {"device_ms", Unit::kMillis, 1}});
   for (const analyze::PythonRow& row : rows) {
-    const std::string_view text = trace.Name(row.name);
-    const analyze::SourceFrame frame = analyze::ParseFrame(text);
-    table.Add({TextCell(text), TextCell(frame.file), frame.line > 0 ? Cell(frame.line) : Cell(),
+    const analyze::SourceFrame frame = analyze::ParseFrame(row.name);
+    table.Add({TextCell(row.name), TextCell(frame.file), frame.line > 0 ? Cell(frame.line) : Cell(),
                TextCell(frame.function), CountCell(row.calls), row.self_ns, row.total_ns,
                row.device_ns});
   }
@@ -53,38 +52,33 @@ Known<Table> OpsTable(const Report& report) {
   const Known<analyze::OpTable>& facts = report.leading().facts.ops;
   if (!facts) return Known<Table>::Absent(facts.why_not());
   const trace::Trace& trace = report.leading().trace;
-  const bool grouped = facts->group_by != analyze::GroupBy::kName;
-  std::vector<Column> columns = {{"name", Unit::kText, 0}};
-  if (grouped) columns.push_back({GroupByName(facts->group_by), Unit::kPath, 0});
-  for (Column column : std::vector<Column>{{"kind", Unit::kText, 9},
-                                           {"calls", Unit::kCount, 0},
-                                           {"device_self_ms", Unit::kMillis, 0},
-                                           {"device_total_ms", Unit::kMillis, 1},
-                                           {"device_self_share", Unit::kShare, 3},
-                                           {"host_self_ms", Unit::kMillis, 0},
-                                           {"host_total_ms", Unit::kMillis, 1},
-                                           {"host_self_share", Unit::kShare, 5},
-                                           {"host_mean_us", Unit::kMicros, 6},
-                                           {"host_p50_us", Unit::kMicros, 8},
-                                           {"host_p95_us", Unit::kMicros, 7},
-                                           {"kernels", Unit::kCount, 2}}) {
-    columns.push_back(std::move(column));
-  }
+  Table table("ops", "operators, host and device time",
+              {{"name", Unit::kText, 0},
+               {GroupByName(facts->group_by), Unit::kPath, 0},
+               {"kind", Unit::kText, 9},
+               {"calls", Unit::kCount, 0},
+               {"device_self_ms", Unit::kMillis, 0},
+               {"device_total_ms", Unit::kMillis, 1},
+               {"device_self_share", Unit::kShare, 3},
+               {"host_self_ms", Unit::kMillis, 0},
+               {"host_total_ms", Unit::kMillis, 1},
+               {"host_self_share", Unit::kShare, 5},
+               {"host_mean_us", Unit::kMicros, 6},
+               {"host_p50_us", Unit::kMicros, 8},
+               {"host_p95_us", Unit::kMicros, 7},
+               {"kernels", Unit::kCount, 2}});
   // Without device work these numbers are absent, not zero.
   const bool device = report.leading().facts.timeline.has_value();
   const auto on_device = [&](Cell cell) { return device ? cell : Cell(); };
-  Table table("ops", "operators, host and device time", std::move(columns));
   for (const analyze::OpRow& row : facts->rows) {
-    std::vector<Cell> cells = {TextCell(trace.Name(row.name))};
-    if (grouped) cells.push_back(TextCell(trace.Name(row.group)));
     const char* kind = row.kind == trace::SliceKind::kAnnotation ? "annotation" : "op";
-    cells.insert(cells.end(),
-                 {std::string_view(kind), CountCell(row.calls), on_device(row.device_self_ns),
-                  on_device(row.device_total_ns), on_device(row.device_self_share),
-                  row.host_self_ns, row.host_total_ns, row.host_self_share, row.host_mean_ns,
-                  row.host_p50_ns, row.host_p95_ns, on_device(CountCell(row.kernels))});
-    table.Add(std::move(cells));
+    table.Add({TextCell(trace.Name(row.name)), TextCell(trace.Name(row.group)), kind,
+               CountCell(row.calls), on_device(row.device_self_ns), on_device(row.device_total_ns),
+               on_device(row.device_self_share), row.host_self_ns, row.host_total_ns,
+               row.host_self_share, row.host_mean_ns, row.host_p50_ns, row.host_p95_ns,
+               on_device(CountCell(row.kernels))});
   }
+  if (facts->group_by == analyze::GroupBy::kName) table.DropColumn(1);
   return table;
 }
 
@@ -104,7 +98,7 @@ Known<Table> SyncsTable(const Report& report) {
   const bool stepped = report.leading().facts.steps.steady_count() > 0;
   for (const analyze::SyncRow& row : facts->rows) {
     table.Add({TextCell(trace.Name(row.call)), TextCell(trace.Name(row.op)),
-               TextCell(trace.Name(row.where)), row.by_profiler, CountCell(row.count),
+               TextCell(row.where), row.by_profiler, CountCell(row.count),
                row.total_ns, row.max_ns, stepped ? Cell(row.per_step) : Cell()});
   }
   return table;
@@ -138,13 +132,13 @@ Known<Table> MemoryTable(const Report& report) {
 Known<Table> PythonTable(const Report& report) {
   const Known<analyze::PythonFacts>& facts = report.leading().facts.python;
   if (!facts) return Known<Table>::Absent(facts.why_not());
-  return PythonRows(report.leading().trace, facts->functions, "python", "Python functions");
+  return PythonRows(facts->functions, "python", "Python functions");
 }
 
 Known<Table> LinesTable(const Report& report) {
   const Known<analyze::PythonFacts>& facts = report.leading().facts.python;
   if (!facts) return Known<Table>::Absent(facts.why_not());
-  return PythonRows(report.leading().trace, facts->lines, "lines",
+  return PythonRows(facts->lines, "lines",
                     facts->lines_are_definitions
                         ? "Python call sites (lines are where the function is defined)"
                         : "Python call sites");

@@ -74,7 +74,7 @@ inline void AddSampleTables(Input& input) {
   analyze::SyncRow sync;
   sync.call = trace.strings.Intern("cudaStreamSynchronize");
   sync.op = trace.strings.Intern("aten::item");
-  sync.where = trace.strings.Intern("train.py(46): main");
+  sync.where = "train.py(46): main";
   sync.count = 4;
   sync.total_ns = 9'000'000;
   sync.per_step = 1;

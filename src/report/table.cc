@@ -44,27 +44,27 @@ std::vector<std::string> Sorted(std::vector<std::string> words) {
 }
 
 double Number(const Cell& cell) {
-  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*integer);
-  if (const auto* number = std::get_if<double>(&cell)) return *number;
-  if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? 1 : 0;
+  if (const auto* integer = cell.integer()) return static_cast<double>(*integer);
+  if (const auto* number = cell.number()) return *number;
+  if (const auto* flag = cell.flag()) return *flag ? 1 : 0;
   return 0;
 }
 
 // Less in the order shown: texts A to Z, numbers largest first.
 bool Before(const Cell& a, const Cell& b) {
-  const auto* text_a = std::get_if<std::string_view>(&a);
-  const auto* text_b = std::get_if<std::string_view>(&b);
+  const auto* text_a = a.text();
+  const auto* text_b = b.text();
   if (text_a != nullptr && text_b != nullptr) return *text_a < *text_b;
-  const auto* integer_a = std::get_if<std::int64_t>(&a);
-  const auto* integer_b = std::get_if<std::int64_t>(&b);
+  const auto* integer_a = a.integer();
+  const auto* integer_b = b.integer();
   if (integer_a != nullptr && integer_b != nullptr) return *integer_a > *integer_b;
   return Number(a) > Number(b);
 }
 
 bool IsAbsent(const Cell& cell) {
   // NaN compares with nothing; as "unknown" it keeps the order strict.
-  const auto* number = std::get_if<double>(&cell);
-  return std::holds_alternative<std::monostate>(cell) || (number != nullptr && *number != *number);
+  const auto* number = cell.number();
+  return cell.absent() || (number != nullptr && *number != *number);
 }
 
 }  // namespace
@@ -72,6 +72,12 @@ bool IsAbsent(const Cell& cell) {
 void Table::Add(std::vector<Cell> cells) {
   HONE_CHECK(cells.size() == columns.size());
   rows.push_back(std::move(cells));
+}
+
+void Table::DropColumn(std::size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  columns.erase(columns.begin() + at);
+  for (std::vector<Cell>& row : rows) row.erase(row.begin() + at);
 }
 
 Result<std::size_t> FindColumn(const Table& table, std::string_view word) {

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/known.h"
@@ -20,6 +19,7 @@ namespace hone::report {
 
 enum class Unit : std::uint8_t {
   kText,      // std::string_view
+  kKernel,    // std::string_view: a kernel's name, shortened in text
   kPath,      // std::string_view whose end says most: source lines, stacks
   kCount,     // std::int64_t
   kMillis,    // std::int64_t nanoseconds, shown as ms
@@ -37,8 +37,34 @@ struct Column {
   int rank = 0;
 };
 
-// monostate: not in this trace. Views point into the Report, or into Table::own.
-using Cell = std::variant<std::monostate, std::string_view, std::int64_t, double, bool>;
+// One value, or "not in this trace". Texts point into the Report, or into Table::own. Not a
+// std::variant: GCC 12 warns falsely about vectors of them under -O2.
+class Cell {
+ public:
+  Cell() : integer_(0) {}
+  Cell(std::string_view text) : kind_(Kind::kText), text_(text) {}          // NOLINT: reads as
+  Cell(std::int64_t integer) : kind_(Kind::kInteger), integer_(integer) {}  // NOLINT: the value
+  Cell(double number) : kind_(Kind::kNumber), number_(number) {}            // NOLINT
+  Cell(bool flag) : kind_(Kind::kFlag), flag_(flag) {}                      // NOLINT
+  Cell(const char* text) : Cell(std::string_view(text)) {}                  // NOLINT
+
+  bool absent() const { return kind_ == Kind::kAbsent; }
+  // Null when the cell holds something else.
+  const std::string_view* text() const { return kind_ == Kind::kText ? &text_ : nullptr; }
+  const std::int64_t* integer() const { return kind_ == Kind::kInteger ? &integer_ : nullptr; }
+  const double* number() const { return kind_ == Kind::kNumber ? &number_ : nullptr; }
+  const bool* flag() const { return kind_ == Kind::kFlag ? &flag_ : nullptr; }
+
+ private:
+  enum class Kind : std::uint8_t { kAbsent, kText, kInteger, kNumber, kFlag };
+  Kind kind_ = Kind::kAbsent;
+  union {
+    std::string_view text_;
+    std::int64_t integer_;
+    double number_;
+    bool flag_;
+  };
+};
 
 struct Table {
   std::string name;   // as --table takes it
@@ -58,6 +84,7 @@ struct Table {
   Table& operator=(const Table&) = delete;
 
   void Add(std::vector<Cell> cells);  // one cell a column
+  void DropColumn(std::size_t column);
   std::string_view Keep(std::string text) { return own.emplace_back(std::move(text)); }
 };
 

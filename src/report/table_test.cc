@@ -25,7 +25,7 @@ Table Sample() {
 }
 
 std::string FirstName(const Table& table, std::size_t row) {
-  return std::string(std::get<std::string_view>(table.rows[row][0]));
+  return std::string(*table.rows[row][0].text());
 }
 
 TEST(Table, FindsColumnsByWordsInAnyOrder) {

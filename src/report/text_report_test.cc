@@ -63,9 +63,9 @@ TEST(TextReport, SaysTheMainThings) {
   const std::string text = Write(SampleReport());
   for (const char* part :
        {"trace.json.gz", "NVIDIA H200", "2 steady steps after 1 of warm-up", "trust partial",
-        "step 100 ms (p95 100 ms)", "GPU busy 80.0 %", "1,204 of 8,300 kernels",
-        "where a step goes, mean of 2", "memory (profile_memory was off)",
-        "python", "train.py(46): main", "aten::item", "next"}) {
+        "100 ms (p95 100 ms)", "GPU busy 80.0 %", "1,204 of 8,300 kernels",
+        "where a step goes, mean of 2", "memory: profile_memory was off",
+        "python: with_stack was off", "train.py(46): main", "aten::item", "next"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }

@@ -21,7 +21,7 @@ void StringTable::Load(Database& database) {
   }
   if (entries_.empty() || entries_.front().id < 0) return;
   // A filtered export keeps few strings of many: up to this much emptiness an array beats search.
-  const std::uint64_t span = static_cast<std::uint64_t>(entries_.back().id);
+  const auto span = static_cast<std::uint64_t>(entries_.back().id);
   if (span >= 64 * entries_.size() + (std::uint64_t{1} << 16)) return;
   by_id_.assign(span + 1, kNoEntry);
   for (std::uint32_t i = 0; i < entries_.size(); ++i) {

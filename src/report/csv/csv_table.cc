@@ -39,14 +39,14 @@ std::string Quoted(std::string_view text) {
 }
 
 std::string CellText(const Cell& cell, Unit unit) {
-  if (const auto* text = std::get_if<std::string_view>(&cell)) return Quoted(*text);
-  if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
+  if (const auto* text = cell.text()) return Quoted(*text);
+  if (const auto* integer = cell.integer()) {
     return ExactDecimal(*integer, unit == Unit::kMillis ? 6 : unit == Unit::kMicros ? 3 : 0);
   }
-  if (const auto* number = std::get_if<double>(&cell)) {
+  if (const auto* number = cell.number()) {
     return std::isfinite(*number) ? fmt::format("{}", *number) : "";
   }
-  if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "true" : "false";
+  if (const auto* flag = cell.flag()) return *flag ? "true" : "false";
   return "";
 }
 

@@ -47,10 +47,10 @@ void WriteDevice(JsonWriter& json, const trace::Device& device) {
 }
 
 void WriteCell(JsonWriter& json, const Cell& cell, Unit unit) {
-  if (const auto* text = std::get_if<std::string_view>(&cell)) return json.String(*text);
-  if (const auto* number = std::get_if<double>(&cell)) return json.Double(*number);
-  if (const auto* flag = std::get_if<bool>(&cell)) return json.Bool(*flag);
-  const auto* integer = std::get_if<std::int64_t>(&cell);
+  if (const auto* text = cell.text()) return json.String(*text);
+  if (const auto* number = cell.number()) return json.Double(*number);
+  if (const auto* flag = cell.flag()) return json.Bool(*flag);
+  const auto* integer = cell.integer();
   if (integer == nullptr) return json.Null();
   if (unit == Unit::kMillis) return json.Millis(*integer);
   if (unit == Unit::kMicros) return json.Micros(*integer);
@@ -58,7 +58,7 @@ void WriteCell(JsonWriter& json, const Cell& cell, Unit unit) {
 }
 
 void WriteDeviceMemory(JsonWriter& json, const analyze::DeviceMemory& device) {
-  const char* type = device.type == trace::MemoryDevice::kHost  ? "host"
+  const char* type = device.type == trace::MemoryDevice::kHost   ? "host"
                      : device.type == trace::MemoryDevice::kGpu ? "gpu"
                                                                 : "other";
   json.BeginObject();

@@ -91,7 +91,7 @@ void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream
     out << "  " << PadRight(ElideMiddle(row.label, label_width, style.utf8), label_width) << "  " << style.Paint(row.tone, bar)
         << std::string(bar_width - std::min(bar_width, DisplayWidth(bar)), ' ')
         << PadLeft(Fixed(ToMillis(row.time_ns) / steps, 2), kNumber)
-        << PadLeft(Fixed(share * 100, 1), kPercent) << '\n';
+        << PadLeft(share > 0 && share < 0.0005 ? "<0.1" : Fixed(share * 100, 1), kPercent) << '\n';
   }
 }
 

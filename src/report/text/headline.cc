@@ -46,11 +46,46 @@ std::string DeviceText(const Input& input, const Style& style) {
   return text;
 }
 
+// "4 steps of 195 ms (p95 200 ms)", "3 steady steps after 1 of warm-up, …".
 std::string StepsText(const analyze::Steps& steps) {
   if (steps.source == analyze::StepSource::kNone) return "no steps found";
-  std::string text = Count(steps.steady_count(), "steady step");
-  if (steps.warm_up_count == 0) return Count(steps.steps.size(), "step");
-  return text + fmt::format(" after {} of warm-up", steps.warm_up_count);
+  std::string text = steps.warm_up_count == 0
+                         ? Count(steps.steps.size(), "step")
+                         : fmt::format("{} after {} of warm-up",
+                                       Count(steps.steady_count(), "steady step"),
+                                       steps.warm_up_count);
+  if (!steps.stats) return text;
+  text += steps.warm_up_count == 0 ? " of " : ", ";
+  text += HumanDuration(steps.stats->median_ns);
+  if (steps.stats->count > 1) text += fmt::format(" (p95 {})", HumanDuration(steps.stats->p95_ns));
+  return text;
+}
+
+std::string BusyText(const analyze::Facts& facts) {
+  const analyze::DeviceTimeline& device = facts.timeline->main_device();
+  const bool stepped = facts.steps.source != analyze::StepSource::kNone;
+  const analyze::TimelineSplit& split = stepped ? device.steady : device.whole;
+  const double busy =
+      split.total_ns > 0
+          ? static_cast<double>(split.busy_ns) / static_cast<double>(split.total_ns)
+          : 0;
+  return fmt::format("GPU busy {}{}", Percent(busy),
+                     stepped ? "" : " of " + HumanDuration(split.total_ns));
+}
+
+std::string MemoryText(const analyze::MemoryFacts& memory) {
+  for (const analyze::DeviceMemory& device : memory.devices) {
+    if (device.type != trace::MemoryDevice::kGpu) continue;
+    const std::string peak = HumanBytes(static_cast<double>(device.peak_allocated));
+    if (device.relative) return fmt::format("peak {} above the start", peak);
+    if (device.capacity <= 0) return fmt::format("peak {}", peak);
+    // "3.09 of 140 GiB": one unit is enough where both have it.
+    const std::string capacity = HumanBytes(static_cast<double>(device.capacity));
+    const std::size_t blank = peak.find(' ');
+    const bool same = capacity.ends_with(peak.substr(blank));
+    return fmt::format("peak {} of {}", same ? peak.substr(0, blank) : peak, capacity);
+  }
+  return "";
 }
 
 }  // namespace
@@ -59,49 +94,29 @@ void WriteHeadline(const Report& report, const Style& style, std::ostream& out) 
   const Input& input = report.leading();
   const trace::TraceInfo& info = input.trace.info;
   std::vector<std::string> parts = {style.Clean(FileName(info.path))};
-  std::vector<Tone> tones = {Tone::kStrong};
   if (report.inputs.size() > 1) {
     parts[0] = info.rank >= 0
                    ? fmt::format("{} ranks, rank {} leads", report.inputs.size(), info.rank)
                    : fmt::format("{} traces, {} leads", report.inputs.size(), parts[0]);
+  } else if (info.rank >= 0 && info.world_size > 1) {
+    parts.push_back(fmt::format("rank {} of {}", info.rank, info.world_size));
   }
   if (!info.recorder.empty()) parts.push_back(style.Clean(info.recorder));
   parts.push_back(DeviceText(input, style));
-  parts.push_back(StepsText(input.facts.steps));
-  tones.resize(parts.size(), Tone::kPlain);
-  parts.push_back(fmt::format("trust {}", analyze::VerdictName(input.facts.trust.verdict)));
-  tones.push_back(ToneOf(input.facts.trust.verdict));
-  WriteParts(parts, tones, 2, style, out);
+  WriteParts(parts, {Tone::kStrong}, 2, style, out);
 }
 
 void WriteKeyNumbers(const Report& report, const Style& style, std::ostream& out) {
   const analyze::Facts& facts = report.leading().facts;
-  std::vector<std::string> parts;
-  std::vector<Tone> tones;
-  if (facts.steps.stats) {
-    parts.push_back(fmt::format("step {} (p95 {})", HumanDuration(facts.steps.stats->median_ns),
-                                HumanDuration(facts.steps.stats->p95_ns)));
-  }
-  tones.resize(parts.size(), Tone::kStrong);
-  if (facts.timeline) {
-    const analyze::DeviceTimeline& device = facts.timeline->main_device();
-    const bool stepped = facts.steps.source != analyze::StepSource::kNone;
-    const analyze::TimelineSplit& split = stepped ? device.steady : device.whole;
-    const double busy = split.total_ns > 0 ? static_cast<double>(split.busy_ns) /
-                                                 static_cast<double>(split.total_ns)
-                                           : 0;
-    parts.push_back(fmt::format("GPU busy {}{}", Percent(busy),
-                                stepped ? "" : " of " + HumanDuration(split.total_ns)));
-  }
+  std::vector<std::string> parts = {StepsText(facts.steps)};
+  if (facts.timeline) parts.push_back(BusyText(facts));
   if (facts.memory) {
-    for (const analyze::DeviceMemory& device : facts.memory->devices) {
-      if (device.type != trace::MemoryDevice::kGpu) continue;
-      std::string text = "peak " + HumanBytes(static_cast<double>(device.peak_allocated));
-      if (device.capacity > 0) text += " of " + HumanBytes(static_cast<double>(device.capacity));
-      parts.push_back(std::move(text));
-      break;
-    }
+    std::string memory = MemoryText(*facts.memory);
+    if (!memory.empty()) parts.push_back(std::move(memory));
   }
+  std::vector<Tone> tones(parts.size(), Tone::kStrong);
+  parts.push_back(fmt::format("trust {}", analyze::VerdictName(facts.trust.verdict)));
+  tones.push_back(ToneOf(facts.trust.verdict));
   WriteParts(parts, tones, 2, style, out);
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -32,6 +33,21 @@ class PerStep {
  private:
   std::size_t steps_;
 };
+
+// "1" and not "1.00" where it comes out even.
+std::string Rate(double value) {
+  const double whole = std::round(value);
+  return std::abs(value - whole) < 0.005 ? Fixed(whole, 0) : ThreeDigits(value);
+}
+
+// Half a percent of the time that the steps or the device work span; less is no one's problem.
+bool WorthALine(Nanos time_ns, const Input& input) {
+  const analyze::Facts& facts = input.facts;
+  Nanos span = 0;
+  for (const analyze::Step& step : facts.steps.steps) span += step.span.length();
+  if (span == 0 && facts.timeline) span = facts.timeline->main_device().whole.total_ns;
+  return time_ns > 0 && Ratio(time_ns, span) >= 0.005;
+}
 
 std::string MatrixUnits(const analyze::EfficiencyFacts& facts) {
   const Nanos all = facts.matrix_on_ns + facts.matrix_off_ns + facts.matrix_unknown_ns;
@@ -78,9 +94,9 @@ std::string Kernels(const analyze::Facts& facts) {
                                                   static_cast<double>(sizes.kernels)));
   if (facts.launches && facts.launches->launches > 0) {
     const analyze::LaunchFacts& launches = *facts.launches;
-    text += fmt::format(
-        "; {} launched onto an empty stream",
-        Percent(static_cast<double>(launches.starved) / static_cast<double>(launches.launches)));
+    text += fmt::format("; {} launched onto an empty stream",
+                        Percent(static_cast<double>(launches.starved) /
+                                static_cast<double>(launches.launches)));
     text += fmt::format("; a launch call takes {}", HumanDuration(launches.call_p50_ns));
   }
   return text;
@@ -88,11 +104,15 @@ std::string Kernels(const analyze::Facts& facts) {
 
 // The kind of copy that costs most time.
 std::string Copies(const analyze::TransferFacts& facts, const Input& input) {
-  if (facts.rows.empty()) return "";
+  if (facts.rows.empty() || !WorthALine(facts.total_ns, input)) return "";
   const analyze::TransferRow& row = facts.rows.front();
   std::string text = fmt::format("{}; most: {}", PerStep(input).Time(facts.total_ns),
                                  analyze::DirectionName(row.direction));
-  if (row.source != trace::MemoryKind::kUnknown && row.target != trace::MemoryKind::kUnknown) {
+  // Between devices the kinds say nothing new.
+  const bool host_side = row.direction == trace::CopyDirection::kHostToDevice ||
+                         row.direction == trace::CopyDirection::kDeviceToHost;
+  if (host_side && row.source != trace::MemoryKind::kUnknown &&
+      row.target != trace::MemoryKind::kUnknown) {
     text += fmt::format(" ({} to {})", analyze::MemoryKindName(row.source),
                         analyze::MemoryKindName(row.target));
   }
@@ -109,15 +129,14 @@ void AddSyncs(const Input& input, const Style& style, std::vector<Note>& notes) 
   const trace::Trace& trace = input.trace;
   std::size_t shown = 0;
   for (const analyze::SyncRow& row : input.facts.syncs->rows) {
-    if (row.by_profiler || row.total_ns <= 0 || shown == 3) continue;
+    if (row.by_profiler || !WorthALine(row.total_ns, input) || shown == 3) continue;
     std::string text;
     if (row.op != StringId::kEmpty) text = style.Clean(trace.Name(row.op)) + ": ";
     text += style.Clean(trace.Name(row.call));
     text += fmt::format(", {}", Count(row.count, "call"));
-    if (row.per_step > 0) text += fmt::format(" ({} a step)", ThreeDigits(row.per_step));
+    if (row.per_step > 0) text += fmt::format(" ({} a step)", Rate(row.per_step));
     text += fmt::format(", {}", HumanDuration(row.total_ns));
-    if (row.where != StringId::kEmpty)
-      text += fmt::format(", {}", style.Clean(trace.Name(row.where)));
+    if (!row.where.empty()) text += fmt::format(", {}", style.Clean(row.where));
     notes.push_back({shown == 0 ? "host waits" : "", std::move(text)});
     ++shown;
   }
@@ -130,8 +149,8 @@ std::string Loader(const analyze::LoaderFacts& loader) {
   std::string text = mode;
   const char* comma = text.empty() ? "" : ", ";
   if (loader.per_step_ns) {
-    text +=
-        fmt::format("{}{} a step", comma, HumanDuration(static_cast<Nanos>(*loader.per_step_ns)));
+    text += fmt::format("{}{} a step", comma,
+                        HumanDuration(static_cast<Nanos>(*loader.per_step_ns)));
     if (loader.step_share) text += fmt::format(" ({} of it)", Percent(*loader.step_share));
   } else {
     text += fmt::format("{}{} in {}", comma, HumanDuration(loader.total_ns),
@@ -175,9 +194,8 @@ std::string Skew(const analyze::SkewFacts& skew) {
 }
 
 std::string Memory(const analyze::DeviceMemory& device) {
-  std::string text =
-      fmt::format("peak {} allocated{}", HumanBytes(static_cast<double>(device.peak_allocated)),
-                  device.relative ? " above the start" : "");
+  std::string text = fmt::format("peak {} {}", HumanBytes(static_cast<double>(device.peak_allocated)),
+                                 device.relative ? "above the start of the trace" : "allocated");
   if (device.peak_reserved >= 0) {
     text += fmt::format(", {} reserved", HumanBytes(static_cast<double>(device.peak_reserved)));
   }
@@ -216,15 +234,18 @@ std::vector<Note> CollectNotes(const Report& report, const Style& style) {
   return notes;
 }
 
-std::string AbsentSections(const Input& input, const Style& style) {
+std::vector<Note> AbsentSections(const Report& report, const Style& style) {
+  const Input& input = report.leading();
   const analyze::Facts& facts = input.facts;
-  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  std::vector<std::pair<std::string, std::string>> reasons;  // reason, sections
   const auto add = [&](const char* section, const auto& known) {
     if (known.has_value()) return;
     for (auto& [reason, sections] : reasons) {
-      if (reason == known.why_not()) return sections.push_back(section);
+      if (reason != known.why_not()) continue;
+      sections += fmt::format(", {}", section);
+      return;
     }
-    reasons.push_back({known.why_not(), {section}});
+    reasons.push_back({known.why_not(), section});
   };
   add("kernels", facts.kernels);
   add("ops", facts.ops);
@@ -234,14 +255,16 @@ std::string AbsentSections(const Input& input, const Style& style) {
   add("efficiency", facts.efficiency);
   if (facts.efficiency) add("FLOPs", facts.efficiency->tflops_per_s);
   add("memory", facts.memory);
-  add("communication", facts.comm);
+  // One process alone has nobody to talk to; its silence is no gap in the trace.
+  if (input.trace.info.world_size > 1 || report.inputs.size() > 1) add("communication", facts.comm);
   add("data loading", facts.loader);
   add("python", facts.python);
-  std::string text;
+  std::vector<Note> notes;
   for (const auto& [reason, sections] : reasons) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", fmt::join(sections, ", "), reason);
+    notes.push_back({notes.empty() ? "not in trace" : "",
+                     style.Clean(fmt::format("{}: {}", sections, reason))});
   }
-  return style.Clean(text);
+  return notes;
 }
 
 }  // namespace hone::report

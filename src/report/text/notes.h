@@ -19,8 +19,7 @@ struct Note {
 // In the order to be read. Nothing for what is absent or not worth a line.
 std::vector<Note> CollectNotes(const Report& report, const Style& style);
 
-// "memory (profile_memory was off), python and stacks (…)": sections that the trace cannot give,
-// those of one reason together. Empty: everything is there.
-std::string AbsentSections(const Input& input, const Style& style);
+// What the trace cannot give, one line a reason: "memory: profile_memory was off".
+std::vector<Note> AbsentSections(const Report& report, const Style& style);
 
 }  // namespace hone::report

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/text/kernel_name.h"
 
 namespace hone::report {
 namespace {
@@ -17,7 +18,9 @@ constexpr std::size_t kGap = 2;          // columns between columns
 constexpr std::size_t kLeastText = 14;   // a text column keeps this much before others are dropped
 constexpr std::size_t kMostText = 200;   // and never asks for more than this
 
-bool IsTextUnit(Unit unit) { return unit == Unit::kText || unit == Unit::kPath; }
+bool IsTextUnit(Unit unit) {
+  return unit == Unit::kText || unit == Unit::kPath || unit == Unit::kKernel;
+}
 
 struct Shown {
   std::size_t column = 0;
@@ -28,8 +31,8 @@ struct Shown {
 };
 
 double Magnitude(const Cell& cell, Unit unit) {
-  if (const auto* number = std::get_if<double>(&cell)) return std::abs(*number);
-  const auto* integer = std::get_if<std::int64_t>(&cell);
+  if (const auto* number = cell.number()) return std::abs(*number);
+  const auto* integer = cell.integer();
   if (integer == nullptr) return 0;
   const double scale = unit == Unit::kMillis ? 1e6 : unit == Unit::kMicros ? 1e3 : 1;
   return std::abs(static_cast<double>(*integer)) / scale;
@@ -47,12 +50,14 @@ int Decimals(const Table& table, std::size_t column) {
 }
 
 std::string CellText(const Cell& cell, Unit unit, int decimals, const Style& style) {
-  if (const auto* text = std::get_if<std::string_view>(&cell)) return style.Clean(*text);
-  if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "yes" : "no";
-  if (const auto* number = std::get_if<double>(&cell)) {
+  if (const auto* text = cell.text()) {
+    return style.Clean(unit == Unit::kKernel ? ShortKernelName(*text) : std::string(*text));
+  }
+  if (const auto* flag = cell.flag()) return *flag ? "yes" : "no";
+  if (const auto* number = cell.number()) {
     return unit == Unit::kShare ? Percent(*number) : Fixed(*number, decimals);
   }
-  const auto* integer = std::get_if<std::int64_t>(&cell);
+  const auto* integer = cell.integer();
   if (integer == nullptr) return "-";
   switch (unit) {
     case Unit::kMillis: return Fixed(ToMillis(*integer), decimals);
@@ -64,7 +69,7 @@ std::string CellText(const Cell& cell, Unit unit, int decimals, const Style& sty
 
 bool HasValue(const Table& table, std::size_t column) {
   return std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-    return !std::holds_alternative<std::monostate>(row[column]);
+    return !row[column].absent();
   });
 }
 

@@ -102,7 +102,8 @@ bool IsPlainWord(const std::string& text) {
 }
 
 // The table that says more about the largest part of the step.
-std::pair<std::string, std::string> NextTable(const Known<Breakdown>& breakdown) {
+std::pair<std::string, std::string> NextTable(const Known<Breakdown>& breakdown,
+                                              bool python) {
   const std::pair<std::string, std::string> ops = {"--table ops", "every operator"};
   if (!breakdown || breakdown->rows.empty()) return ops;
   const BreakdownRow& largest =
@@ -116,9 +117,12 @@ std::pair<std::string, std::string> NextTable(const Known<Breakdown>& breakdown)
     case analyze::IdleCause::kSync:
     case analyze::IdleCause::kCopy: return {"--table syncs", "every call that makes the host wait"};
     case analyze::IdleCause::kCommunication: return {"--table collectives", "every collective"};
+    case analyze::IdleCause::kLaunch:
+      return {"--table ops --sort host_self", "what costs the host most"};
     case analyze::IdleCause::kHostWork:
-      return {"--table ops --sort host_self", "where the host spends its time"};
-    default: return ops;
+      if (python) return {"--table python", "where Python spends its time"};
+      return {"--table ops --sort host_self", "what costs the host most"};
+    default: return {"--table idle", "every cause of idle time"};
   }
 }
 
@@ -126,11 +130,15 @@ void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const St
                std::ostream& out) {
   const std::string path = ShownPath(report, report.leading());
   const std::pair<std::string, std::string> lines[] = {
-      NextTable(breakdown), {"--all", "every section"}, {"--json", "all of it, for programs"}};
+      NextTable(breakdown, report.leading().facts.python.has_value()),
+      {"--all", "every section"}, {"--json", "all of it, for programs"}};
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
+  std::size_t longest = 0;
+  for (const auto& line : lines) longest = std::max(longest, line.second.size());
+  // With a long path the lines would say nothing else; the user knows it.
   const bool usable = report.inputs.size() == 1 && IsPlainWord(path) &&
-                      8 + 14 + path.size() + width <= style.width;
+                      8 + 14 + path.size() + width + 3 + longest <= style.width;
   const std::string trace = usable ? path : "TRACE";
   out << '\n';
   const char* label = "next  ";
@@ -148,12 +156,10 @@ void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const St
 }
 
 void WriteNotes(const Report& report, const Style& style, std::ostream& out) {
-  const std::vector<Note> notes = CollectNotes(report, style);
-  if (!notes.empty()) out << '\n';
-  for (const Note& note : notes) WriteLabelled(note.label, kLabelWidth, note.text, style, out);
-  const std::string absent = AbsentSections(report.leading(), style);
-  if (!absent.empty()) {
-    WriteLabelled("not in trace", kLabelWidth, absent, style, out);
+  for (const std::vector<Note>& notes :
+       {CollectNotes(report, style), AbsentSections(report, style)}) {
+    if (!notes.empty()) out << '\n';
+    for (const Note& note : notes) WriteLabelled(note.label, kLabelWidth, note.text, style, out);
   }
 }
 
