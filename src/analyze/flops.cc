@@ -135,189 +135,228 @@ constexpr std::string_view kRandomFills[] = {"normal",      "uniform",   "bernou
 constexpr std::string_view kDuplicates[] = {"clone", "contiguous", "_to_copy",
                                             "to",    "roll",       "flip"};
 
-// first, flag, stride, padding, dilation, mask, sequence_first, flops_per_element
-constexpr Schema kPlain{};
+class Table {
+ public:
+  Table() {
+    AddMatmul();
+    AddConvolution();
+    AddAttention();
+    AddRowwise();
+    AddElementwise();
+    AddCopyAndIndex();
+    AddPoolAndLoss();
+    AddLists();
+  }
 
-std::unordered_map<std::string_view, Entry> MakeTable() {
-  std::unordered_map<std::string_view, Entry> table;
-  const auto all = [&](const auto& names, ModelKind kind, Model model, Schema schema) {
-    for (const std::string_view name : names) table.emplace(name, Entry{kind, model, schema});
-  };
-  const auto one = [&](std::string_view name, ModelKind kind, Model model, Schema schema = kPlain) {
-    table.emplace(name, Entry{kind, model, schema});
-  };
-  const auto work_of = [](double flops) { return Schema{.flops_per_element = flops}; };
+  const Entry* Find(std::string_view name) const {
+    const auto found = entries_.find(name);
+    return found == entries_.end() ? nullptr : &found->second;
+  }
 
-  one("mm", kProduct, ModelMatmul);
-  one("bmm", kProduct, ModelMatmul);
-  one("mv", kProduct, ModelMatmul);
-  one("dot", kProduct, ModelMatmul);
-  one("vdot", kProduct, ModelMatmul);
-  one("matmul", kProduct, ModelMatmul);
-  one("_int_mm", kProduct, ModelMatmul);
-  one("_scaled_mm", kProduct, ModelMatmul, {.flag = 6});
-  one("addmm", kProduct, ModelMatmul, {.first = 1});
-  one("addmv", kProduct, ModelMatmul, {.first = 1});
-  one("baddbmm", kProduct, ModelMatmul, {.first = 1});
-  one("_addmm_activation", kProduct, ModelMatmul, {.first = 1});
-  one("linear", kProduct, ModelLinear);
-  one("_grouped_mm", kProduct, ModelGroupedMatmul);
-  one("_scaled_grouped_mm", kProduct, ModelGroupedMatmul);
+ private:
+  void AddMatmul();
+  void AddConvolution();
+  void AddAttention();
+  void AddRowwise();
+  void AddElementwise();
+  void AddCopyAndIndex();
+  void AddPoolAndLoss();
+  void AddLists();
 
+  void One(std::string_view name, ModelKind kind, Model model, const Schema& schema = {}) {
+    entries_.emplace(name, Entry{kind, model, schema});
+  }
+  template <typename Names>
+  void All(const Names& names, ModelKind kind, Model model, const Schema& schema = {}) {
+    for (const std::string_view name : names) One(name, kind, model, schema);
+  }
+  static Schema WorkOf(double flops) { return Schema{.flops_per_element = flops}; }
+
+  std::unordered_map<std::string_view, Entry> entries_;
+};
+
+void Table::AddMatmul() {
+  One("mm", kProduct, ModelMatmul);
+  One("bmm", kProduct, ModelMatmul);
+  One("mv", kProduct, ModelMatmul);
+  One("dot", kProduct, ModelMatmul);
+  One("vdot", kProduct, ModelMatmul);
+  One("matmul", kProduct, ModelMatmul);
+  One("_int_mm", kProduct, ModelMatmul);
+  One("_scaled_mm", kProduct, ModelMatmul, {.flag = 6});
+  One("addmm", kProduct, ModelMatmul, {.first = 1});
+  One("addmv", kProduct, ModelMatmul, {.first = 1});
+  One("baddbmm", kProduct, ModelMatmul, {.first = 1});
+  One("_addmm_activation", kProduct, ModelMatmul, {.first = 1});
+  One("linear", kProduct, ModelLinear);
+  One("_grouped_mm", kProduct, ModelGroupedMatmul);
+  One("_scaled_grouped_mm", kProduct, ModelGroupedMatmul);
+}
+
+void Table::AddConvolution() {
   const Schema convolution{.flag = 6, .stride = 3, .padding = 4, .dilation = 5};
   const Schema plain_convolution{.stride = 3, .padding = 4, .dilation = 5};
-  one("convolution", kProduct, ModelConvolution, convolution);
-  one("_convolution", kProduct, ModelConvolution, convolution);
-  one("convolution_overrideable", kProduct, ModelConvolution, convolution);
-  one("conv1d", kProduct, ModelConvolution, plain_convolution);
-  one("conv2d", kProduct, ModelConvolution, plain_convolution);
-  one("conv3d", kProduct, ModelConvolution, plain_convolution);
-  one("cudnn_convolution_relu", kProduct, ModelConvolution, plain_convolution);
-  one("cudnn_convolution", kProduct, ModelConvolution, {.stride = 3, .padding = 2, .dilation = 4});
-  one("cudnn_convolution_add_relu", kProduct, ModelConvolution,
+  One("convolution", kProduct, ModelConvolution, convolution);
+  One("_convolution", kProduct, ModelConvolution, convolution);
+  One("convolution_overrideable", kProduct, ModelConvolution, convolution);
+  One("conv1d", kProduct, ModelConvolution, plain_convolution);
+  One("conv2d", kProduct, ModelConvolution, plain_convolution);
+  One("conv3d", kProduct, ModelConvolution, plain_convolution);
+  One("cudnn_convolution_relu", kProduct, ModelConvolution, plain_convolution);
+  One("cudnn_convolution", kProduct, ModelConvolution, {.stride = 3, .padding = 2, .dilation = 4});
+  One("cudnn_convolution_add_relu", kProduct, ModelConvolution,
       {.stride = 5, .padding = 6, .dilation = 7});
-  one("miopen_convolution", kProduct, ModelConvolution, {.stride = 4, .padding = 3, .dilation = 5});
-  one("miopen_depthwise_convolution", kProduct, ModelConvolution,
+  One("miopen_convolution", kProduct, ModelConvolution, {.stride = 4, .padding = 3, .dilation = 5});
+  One("miopen_depthwise_convolution", kProduct, ModelConvolution,
       {.stride = 4, .padding = 3, .dilation = 5});
-  one("_conv_depthwise2d", kProduct, ModelConvolution, {.stride = 4, .padding = 5, .dilation = 6});
-  one("conv_depthwise3d", kProduct, ModelConvolution, {.stride = 4, .padding = 5, .dilation = 6});
-  one("_slow_conv2d_forward", kProduct, ModelConvolution, {.stride = 4, .padding = 5});
+  One("_conv_depthwise2d", kProduct, ModelConvolution, {.stride = 4, .padding = 5, .dilation = 6});
+  One("conv_depthwise3d", kProduct, ModelConvolution, {.stride = 4, .padding = 5, .dilation = 6});
+  One("_slow_conv2d_forward", kProduct, ModelConvolution, {.stride = 4, .padding = 5});
   for (const std::string_view name :
        {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cudnn_convolution_transpose",
         "miopen_convolution_transpose", "slow_conv_transpose2d"}) {
-    one(name, kProduct, ModelConvolutionTransposed);
+    One(name, kProduct, ModelConvolutionTransposed);
   }
-  one("convolution_backward", kProduct, ModelConvolutionBackward, {.flag = 7, .mask = 10});
-  one("convolution_backward_overrideable", kProduct, ModelConvolutionBackward,
+  One("convolution_backward", kProduct, ModelConvolutionBackward, {.flag = 7, .mask = 10});
+  One("convolution_backward_overrideable", kProduct, ModelConvolutionBackward,
       {.flag = 6, .mask = 9});
+}
 
-  one("scaled_dot_product_attention", kProduct, ModelAttention, {.flag = 5});
-  one("_scaled_dot_product_flash_attention", kProduct, ModelAttention, {.flag = 4});
-  one("_scaled_dot_product_efficient_attention", kProduct, ModelAttention, {.flag = 6});
-  one("_scaled_dot_product_cudnn_attention", kProduct, ModelAttention, {.flag = 6});
-  one("_scaled_dot_product_fused_attention_overrideable", kProduct, ModelAttention, {.flag = 5});
-  one("_flash_attention_forward", kProduct, ModelAttention, {.flag = 8, .sequence_first = true});
-  one("_efficient_attention_forward", kProduct, ModelAttention,
+void Table::AddAttention() {
+  One("scaled_dot_product_attention", kProduct, ModelAttention, {.flag = 5});
+  One("_scaled_dot_product_flash_attention", kProduct, ModelAttention, {.flag = 4});
+  One("_scaled_dot_product_efficient_attention", kProduct, ModelAttention, {.flag = 6});
+  One("_scaled_dot_product_cudnn_attention", kProduct, ModelAttention, {.flag = 6});
+  One("_scaled_dot_product_fused_attention_overrideable", kProduct, ModelAttention, {.flag = 5});
+  One("_flash_attention_forward", kProduct, ModelAttention, {.flag = 8, .sequence_first = true});
+  One("_efficient_attention_forward", kProduct, ModelAttention,
       {.flag = 9, .sequence_first = true});
-  one("_cudnn_attention_forward", kProduct, ModelAttention, {.flag = 10});
-  one("flash_attn::_flash_attn_forward", kProduct, ModelAttention,
+  One("_cudnn_attention_forward", kProduct, ModelAttention, {.flag = 10});
+  One("flash_attn::_flash_attn_forward", kProduct, ModelAttention,
       {.flag = 5, .sequence_first = true});
-  one("_scaled_dot_product_flash_attention_backward", kProduct, ModelAttentionBackward,
+  One("_scaled_dot_product_flash_attention_backward", kProduct, ModelAttentionBackward,
       {.first = 1, .flag = 11});
-  one("_scaled_dot_product_efficient_attention_backward", kProduct, ModelAttentionBackward,
+  One("_scaled_dot_product_efficient_attention_backward", kProduct, ModelAttentionBackward,
       {.first = 1, .flag = 11});
-  one("_scaled_dot_product_cudnn_attention_backward", kProduct, ModelAttentionBackward,
+  One("_scaled_dot_product_cudnn_attention_backward", kProduct, ModelAttentionBackward,
       {.first = 1, .flag = 14});
-  one("_flash_attention_backward", kProduct, ModelAttentionBackward,
+  One("_flash_attention_backward", kProduct, ModelAttentionBackward,
       {.first = 1, .flag = 11, .sequence_first = true});
-  one("_efficient_attention_backward", kProduct, ModelAttentionBackward,
+  One("_efficient_attention_backward", kProduct, ModelAttentionBackward,
       {.first = 1, .flag = 14, .sequence_first = true});
-  one("_cudnn_attention_backward", kProduct, ModelAttentionBackward, {.first = 1, .flag = 14});
-  one("flash_attn::_flash_attn_backward", kProduct, ModelAttentionBackward,
+  One("_cudnn_attention_backward", kProduct, ModelAttentionBackward, {.first = 1, .flag = 14});
+  One("flash_attn::_flash_attn_backward", kProduct, ModelAttentionBackward,
       {.first = 1, .flag = 11, .sequence_first = true});
+}
 
+void Table::AddRowwise() {
   // Mean, variance, scale and shift: seven operations an element; backward about twice that.
   for (const std::string_view name :
        {"native_layer_norm", "layer_norm", "native_batch_norm", "batch_norm",
         "_batch_norm_impl_index", "cudnn_batch_norm", "miopen_batch_norm",
         "_native_batch_norm_legit", "_batch_norm_with_update", "native_group_norm", "group_norm",
         "rms_norm", "_fused_rms_norm", "instance_norm"}) {
-    one(name, kNorm, ModelRowwise, work_of(7));
+    One(name, kNorm, ModelRowwise, WorkOf(7));
   }
   for (const std::string_view name :
        {"native_layer_norm_backward", "native_batch_norm_backward", "cudnn_batch_norm_backward",
         "miopen_batch_norm_backward", "batch_norm_backward", "native_group_norm_backward",
         "_fused_rms_norm_backward"}) {
-    one(name, kNorm, ModelRowwise, work_of(14));
+    One(name, kNorm, ModelRowwise, WorkOf(14));
   }
-  one("_softmax", kSoftmax, ModelRowwise, {.flag = 2, .flops_per_element = 5});
-  one("_log_softmax", kSoftmax, ModelRowwise, {.flag = 2, .flops_per_element = 5});
+  One("_softmax", kSoftmax, ModelRowwise, {.flag = 2, .flops_per_element = 5});
+  One("_log_softmax", kSoftmax, ModelRowwise, {.flag = 2, .flops_per_element = 5});
   for (const std::string_view name : {"softmax", "log_softmax", "_safe_softmax"}) {
-    one(name, kSoftmax, ModelRowwise, work_of(5));
+    One(name, kSoftmax, ModelRowwise, WorkOf(5));
   }
   for (const std::string_view name : {"_softmax_backward_data", "_log_softmax_backward_data"}) {
-    one(name, kSoftmax, ModelRowwise, work_of(4));
+    One(name, kSoftmax, ModelRowwise, WorkOf(4));
   }
+}
 
-  all(kElementwiseNames, kElementwise, ModelElementwise, kPlain);
+void Table::AddElementwise() {
+  All(kElementwiseNames, kElementwise, ModelElementwise);
   for (const std::string_view name : {"addcmul", "addcdiv", "lerp"}) {
-    one(name, kElementwise, ModelElementwise, work_of(3));
+    One(name, kElementwise, ModelElementwise, WorkOf(3));
   }
-  all(kComparisons, kElementwise, ModelCompare, kPlain);
-  all(kFills, kElementwise, ModelFill, work_of(0));
-  all(kRandomFills, kRandom, ModelFill, kPlain);
-  one("native_dropout", kRandom, ModelDropout, work_of(2));
-  all(kReductions, kReduction, ModelReduction, kPlain);
+  All(kComparisons, kElementwise, ModelCompare);
+  All(kFills, kElementwise, ModelFill, WorkOf(0));
+  All(kRandomFills, kRandom, ModelFill);
+  One("native_dropout", kRandom, ModelDropout, WorkOf(2));
+  All(kReductions, kReduction, ModelReduction);
   for (const std::string_view name : {"cumsum", "cumprod"}) {
-    one(name, kReduction, ModelElementwise);
+    One(name, kReduction, ModelElementwise);
   }
+}
 
-  one("copy", kCopy, ModelCopy);
-  all(kDuplicates, kCopy, ModelDuplicate, kPlain);
-  one("cat", kCopy, ModelConcat);
-  one("_cat", kCopy, ModelConcat);
-  one("embedding", kIndex, ModelEmbedding);
-  one("embedding_dense_backward", kIndex, ModelEmbeddingBackward, {.flag = 2});
-  one("_embedding_bag", kIndex, ModelEmbeddingBag);
-  one("_embedding_bag_forward_only", kIndex, ModelEmbeddingBag);
-  one("index_select", kIndex, ModelIndexSelect);
-  one("gather", kIndex, ModelGather);
+void Table::AddCopyAndIndex() {
+  One("copy", kCopy, ModelCopy);
+  All(kDuplicates, kCopy, ModelDuplicate);
+  One("cat", kCopy, ModelConcat);
+  One("_cat", kCopy, ModelConcat);
+  One("embedding", kIndex, ModelEmbedding);
+  One("embedding_dense_backward", kIndex, ModelEmbeddingBackward, {.flag = 2});
+  One("_embedding_bag", kIndex, ModelEmbeddingBag);
+  One("_embedding_bag_forward_only", kIndex, ModelEmbeddingBag);
+  One("index_select", kIndex, ModelIndexSelect);
+  One("gather", kIndex, ModelGather);
   for (const std::string_view name : {"scatter_add", "scatter", "index_add", "scatter_reduce"}) {
-    one(name, kIndex, ModelScatter);
+    One(name, kIndex, ModelScatter);
   }
+}
 
+void Table::AddPoolAndLoss() {
   const Schema pool{.flag = 1, .stride = 2, .padding = 3};
-  one("max_pool2d_with_indices", kPool, ModelPool,
+  One("max_pool2d_with_indices", kPool, ModelPool,
       {.flag = 1, .stride = 2, .padding = 3, .dilation = 4});
   for (const std::string_view name : {"avg_pool2d", "avg_pool3d"})
-    one(name, kPool, ModelPool, pool);
+    One(name, kPool, ModelPool, pool);
   for (const std::string_view name : {"max_pool2d_with_indices_backward", "avg_pool2d_backward",
                                       "_adaptive_avg_pool2d_backward"}) {
-    one(name, kPool, ModelReplaceSecond);
+    One(name, kPool, ModelReplaceSecond);
   }
-  one("_adaptive_avg_pool2d", kPool, ModelReduction);
-  one("nll_loss_forward", kLoss, ModelNllForward);
-  one("nll_loss2d_forward", kLoss, ModelNllForward);
-  one("nll_loss_backward", kLoss, ModelReplaceSecond);
-  one("nll_loss2d_backward", kLoss, ModelReplaceSecond);
+  One("_adaptive_avg_pool2d", kPool, ModelReduction);
+  One("nll_loss_forward", kLoss, ModelNllForward);
+  One("nll_loss2d_forward", kLoss, ModelNllForward);
+  One("nll_loss_backward", kLoss, ModelReplaceSecond);
+  One("nll_loss2d_backward", kLoss, ModelReplaceSecond);
   for (const std::string_view name :
        {"mse_loss_backward", "smooth_l1_loss_backward", "huber_loss_backward",
         "binary_cross_entropy_backward", "mse_loss", "smooth_l1_loss", "huber_loss",
         "binary_cross_entropy"}) {
-    one(name, kLoss, ModelElementwise, work_of(3));
+    One(name, kLoss, ModelElementwise, WorkOf(3));
   }
+}
 
+void Table::AddLists() {
   for (const std::string_view name :
        {"_foreach_add", "_foreach_sub", "_foreach_mul", "_foreach_div", "_foreach_sqrt",
         "_foreach_neg", "_foreach_abs", "_foreach_pow", "_foreach_reciprocal", "_foreach_rsqrt",
         "_foreach_maximum", "_foreach_minimum", "_foreach_clamp_min", "_foreach_clamp_max",
         "_foreach_sign"}) {
-    one(name, kElementwise, ModelForeach);
+    One(name, kElementwise, ModelForeach);
   }
   for (const std::string_view name : {"_foreach_addcmul", "_foreach_addcdiv", "_foreach_lerp"}) {
-    one(name, kElementwise, ModelForeach, work_of(3));
+    One(name, kElementwise, ModelForeach, WorkOf(3));
   }
-  one("_foreach_norm", kReduction, ModelForeachRead, work_of(2));
-  one("_foreach_copy", kCopy, ModelForeachRead, work_of(0));
-  one("_foreach_zero", kElementwise, ModelForeachWrite);
-  one("_fused_adam", kOptimizer, ModelFusedAdam);
-  one("_fused_adamw", kOptimizer, ModelFusedAdam);
-  one("_fused_sgd", kOptimizer, ModelFusedSgd, work_of(2));
-  one("_fused_adagrad", kOptimizer, ModelFusedSgd, work_of(3));
-  return table;
+  One("_foreach_norm", kReduction, ModelForeachRead, WorkOf(2));
+  One("_foreach_copy", kCopy, ModelForeachRead, WorkOf(0));
+  One("_foreach_zero", kElementwise, ModelForeachWrite);
+  One("_fused_adam", kOptimizer, ModelFusedAdam);
+  One("_fused_adamw", kOptimizer, ModelFusedAdam);
+  One("_fused_sgd", kOptimizer, ModelFusedSgd, WorkOf(2));
+  One("_fused_adagrad", kOptimizer, ModelFusedSgd, WorkOf(3));
 }
 
 // Names of other libraries keep their prefix in the table.
 const Entry* Find(std::string_view op) {
-  static const std::unordered_map<std::string_view, Entry> table = MakeTable();
+  static const Table kTable;
   if (op.starts_with("aten::")) {
     op.remove_prefix(6);
     if (op.ends_with('_')) op.remove_suffix(1);  // in place: the same work
-  } else if (!op.starts_with("flash_attn::")) {
-    return nullptr;
+    return kTable.Find(op);
   }
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : &found->second;
+  return op.starts_with("flash_attn::") ? kTable.Find(op) : nullptr;
 }
 
 template <typename T, typename Read>

@@ -49,7 +49,7 @@ std::optional<double> Positions(const std::vector<std::int64_t>& input, std::siz
                                 const Window& window) {
   double positions = 1;
   for (std::size_t i = 0; i + kernel_from < kernel.size(); ++i) {
-    const double stride = static_cast<double>(At(window.stride, i));
+    const auto stride = static_cast<double>(At(window.stride, i));
     const double reach = static_cast<double>(At(window.dilation, i)) *
                              (static_cast<double>(kernel[kernel_from + i]) - 1) +
                          1;

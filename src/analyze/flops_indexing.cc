@@ -35,7 +35,7 @@ std::optional<Work> ModelEmbeddingBag(const Arguments& arguments, const Schema&)
   if (weight == nullptr || indices == nullptr || offsets == nullptr || weight->dims.size() != 2) {
     return std::nullopt;
   }
-  const double dim = static_cast<double>(weight->dims[1]);
+  const auto dim = static_cast<double>(weight->dims[1]);
   return Work{indices->Elements() * dim,
               indices->Bytes() + offsets->Bytes() +
                   (indices->Elements() + offsets->Elements()) * dim * TypeBytes(weight->type)};
@@ -50,7 +50,7 @@ std::optional<Work> ModelIndexSelect(const Arguments& arguments, const Schema&) 
   const auto rank = static_cast<std::int64_t>(self->dims.size());
   if (dim->front() < -rank || dim->front() >= rank) return std::nullopt;
   const std::int64_t at = dim->front() < 0 ? dim->front() + rank : dim->front();
-  const double along = static_cast<double>(self->dims[static_cast<std::size_t>(at)]);
+  const auto along = static_cast<double>(self->dims[static_cast<std::size_t>(at)]);
   if (along == 0) return std::nullopt;
   return Work{0, index->Bytes() + 2 * index->Elements() * self->Bytes() / along};
 }

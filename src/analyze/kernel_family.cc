@@ -215,7 +215,7 @@ class IndexedName {
   }
 
   std::string_view name_;
-  std::bitset<64 * 64> pairs_;
+  std::bitset<4096> pairs_;  // 64 · 64: six bits of each letter
 };
 
 // Index of the first rule whose pattern matches; the number of rules when none does.
@@ -233,9 +233,9 @@ MatrixUnit MatrixUnitOf(const IndexedName& name) {
         name.Has("_mi16") || name.Has("_mi32") || name.Has("_mi4x") || name.Has("_miwt");
     return instruction ? MatrixUnit::kYes : MatrixUnit::kNo;
   }
-  static const std::vector<Pattern> patterns = SplitRules(kMatrixRules);
-  const std::size_t match = FirstMatch(name, patterns);
-  return match < patterns.size() ? kMatrixRules[match].unit : MatrixUnit::kUnknown;
+  static const std::vector<Pattern> kPatterns = SplitRules(kMatrixRules);
+  const std::size_t match = FirstMatch(name, kPatterns);
+  return match < kPatterns.size() ? kMatrixRules[match].unit : MatrixUnit::kUnknown;
 }
 
 // OpaqueType<N>: PyTorch moves elements of N bytes without caring what they mean.
@@ -269,9 +269,9 @@ KernelTraits ClassifyKernel(std::string_view name) {
   for (std::size_t at; (at = lower.find("fbgemm_gpu::")) != std::string::npos;) lower.erase(at, 12);
   const IndexedName indexed(lower);
 
-  static const std::vector<Pattern> patterns = SplitRules(kFamilyRules);
-  const std::size_t match = FirstMatch(indexed, patterns);
-  if (match == patterns.size()) return traits;  // an unknown kernel may well multiply
+  static const std::vector<Pattern> kPatterns = SplitRules(kFamilyRules);
+  const std::size_t match = FirstMatch(indexed, kPatterns);
+  if (match == kPatterns.size()) return traits;  // an unknown kernel may well multiply
   const FamilyRule& rule = kFamilyRules[match];
   traits.family = rule.family;
   traits.precision = PrecisionOfName(lower);

@@ -14,11 +14,11 @@ namespace hone::analyze {
 
 // Where an operator's schema keeps what its model needs; -1: it has none.
 struct Schema {
-  std::int8_t first = 0;  // the first argument that the model reads
-  std::int8_t flag = -1;  // is_causal, transposed, output dtype: see each model
-  std::int8_t stride = -1, padding = -1, dilation = -1;  // convolutions and pools
-  std::int8_t mask = -1;                                 // output_mask of a backward operator
-  bool sequence_first = false;                           // attention: [batch, sequence, heads, dim]
+  int first = 0;  // the first argument that the model reads
+  int flag = -1;  // is_causal, transposed, output dtype: see each model
+  int stride = -1, padding = -1, dilation = -1;  // convolutions and pools
+  int mask = -1;                                 // output_mask of a backward operator
+  bool sequence_first = false;                   // attention: [batch, sequence, heads, dim]
   double flops_per_element = 1;
 };
 

@@ -132,7 +132,7 @@ void Rate(const Known<DevicePeaks>& peaks, RowSums& sums) {
     row.roofline_share = Known<double>::Absent(std::move(why));
   };
   if (row.device_ns <= 0) return absent("its kernels took no time");
-  const double ns = static_cast<double>(row.device_ns);
+  const auto ns = static_cast<double>(row.device_ns);
   row.tflops_per_s = row.flops / ns / 1e3;
   row.gbytes_per_s = row.bytes / ns;
   if (!peaks) return absent(peaks.why_not());

@@ -74,9 +74,9 @@ Result<std::vector<std::string>> FindTraces(const std::string& path) {
   }
   if (found.empty()) {
     return Error(
-        fmt::format("{}: no traces in this directory ({} other entries); expected *.json, "
+        fmt::format("{}: no traces in this directory ({} other {}); expected *.json, "
                     "*.json.gz, *.json.zst or *.sqlite",
-                    path, others));
+                    path, others, others == 1 ? "entry" : "entries"));
   }
   std::sort(found.begin(), found.end(), NaturalLess);
   return found;

@@ -27,6 +27,7 @@ std::uint64_t Mix(std::uint64_t hash, StringId id) {
 std::uint64_t HashOf(const OpDetail& d) {
   std::uint64_t h = Mix(Mix(Mix(0, d.dims), d.types), d.strides);
   h = Mix(Mix(Mix(h, d.concrete), d.module), d.stack);
+  h = Mix(h, static_cast<std::uint64_t>(d.stream));
   return Mix(Mix(h, d.collective), static_cast<std::uint64_t>(d.fwd_thread));
 }
 std::uint64_t HashOf(const LaunchConfig& l) {

@@ -114,6 +114,7 @@ struct OpDetail {
   StringId stack = StringId::kEmpty;     // "Call stack", frames separated by ";"
   std::uint32_t collective = 0;          // row of Trace::collectives
   std::int32_t fwd_thread = -1;          // "Fwd thread id": > 0 marks a backward operator
+  std::int64_t stream = -1;              // "stream", which Triton launches carry
   friend bool operator==(const OpDetail&, const OpDetail&) = default;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "import/kineto/event_fields.h"
+#include "import/kineto/recovery.h"
 #include "import/kineto/window_reader.h"
 
 namespace hone::importer::kineto {
@@ -100,6 +101,7 @@ struct EventParser::State {
   std::string_view text;
   bool indexed = false;
   const char* at = nullptr;  // start of what is being read now
+  bool handed_out = false;   // the event at `at` is already with the sink
   od::array events;
   Scalars scalars;
 };
@@ -122,6 +124,7 @@ bool EventParser::WalkEvents(EventSink& sink) {
     if (element.get(value) != simdjson::SUCCESS) return false;
     const std::string_view token = value.raw_json_token();
     state.at = token.data();
+    state.handed_out = false;
     if (token.front() != '{') continue;  // null or a number between events: nothing to read
     od::object object;
     RawEvent event;
@@ -130,6 +133,7 @@ bool EventParser::WalkEvents(EventSink& sink) {
       return false;
     }
     sink.OnEvent(event);
+    state.handed_out = true;
   }
   return true;
 }
@@ -147,6 +151,7 @@ bool EventParser::WalkFields(EventSink& sink, bool* saw_events) {
     }
     const std::string_view name = KeyText(key);
     state.at = name.data() - 1;
+    state.handed_out = false;
     if (name == "traceEvents" && value.raw_json_token().front() == '[') {
       *saw_events = true;
       if (value.get_array().get(state.events) != simdjson::SUCCESS || !WalkEvents(sink)) {
@@ -165,6 +170,7 @@ ParseOutcome EventParser::Walk(EventSink& sink) {
   State& state = *state_;
   ParseOutcome outcome;
   state.at = state.text.data();
+  state.handed_out = false;
   od::json_type type;
   if (state.indexed && state.document.type().get(type) == simdjson::SUCCESS) {
     if (type == od::json_type::array) {
@@ -176,6 +182,13 @@ ParseOutcome EventParser::Walk(EventSink& sink) {
     }
   }
   outcome.stopped_at = state.at;
+  if (!outcome.complete && state.handed_out) {
+    // The trouble lies behind an event that was read: it must not be read again.
+    const char* const end = state.text.data() + state.text.size();
+    const std::string_view rest(state.at, static_cast<std::size_t>(end - state.at));
+    const std::size_t behind = BracketEnd(rest, 0);
+    outcome.stopped_at = behind == std::string_view::npos ? end : state.at + behind;
+  }
   return outcome;
 }
 

@@ -179,15 +179,15 @@ void Recovery::Read(std::string_view text, std::uint64_t offset, bool in_header,
   if (in_header) {
     at = text.find("\"traceEvents\"");
     if (at == kNone) at = array_form ? 0 : text.size();
-    ReadKnownKeys(text.substr(0, at));
-    losses_.Add(LossKind::kUnreadableMetadata, at > 0 ? 1 : 0, 0, "before the events");
+    if (!ReadHeader(text.substr(0, at))) {
+      ReadKnownKeys(text.substr(0, at));
+      losses_.Add(LossKind::kUnreadableMetadata, at > 0 ? 1 : 0, 0, "before the events");
+    }
   }
   at = NextEventStart(text, at);
   if (at == kNone) {
     ReadKnownKeys(text);
-    if (last && !array_form && SkipSpace(text, 0) < text.size()) {
-      losses_.Add(LossKind::kTruncatedInput, 1, 0, fmt::format("byte {}", offset + text.size()));
-    }
+    if (last && !array_form) NoteEnd(text, offset);
     return;
   }
   // A nested object can look like an event; an event may then need more than one piece.
@@ -214,13 +214,38 @@ void Recovery::Read(std::string_view text, std::uint64_t offset, bool in_header,
     at = next;
   }
   if (!last) return;
-  const std::size_t close = SkipSpace(text, end_of_events);
+  std::size_t close = SkipSpace(text, end_of_events);
+  if (close < text.size() && text[close] == ',') close = SkipSpace(text, close + 1);
   const bool closed = complete && close < text.size() && text[close] == ']';
   if (closed) {
     ReadKnownKeys(text.substr(close));
   } else if (!complete || !array_form) {
     losses_.Add(LossKind::kTruncatedInput, 1, 0, fmt::format("byte {}", offset + text.size()));
   }
+}
+
+// The fields before the events, when they are well-formed by themselves and only an event is not.
+bool Recovery::ReadHeader(std::string_view header) {
+  scratch_.assign(header);
+  scratch_ += "\"traceEvents\":[]}";
+  const std::size_t size = scratch_.size();
+  scratch_.append(kWindowPadding, ' ');
+  parser_.Index(std::string_view(scratch_.data(), size));
+  return parser_.Walk(sink_).complete;
+}
+
+// What stands behind the last event: a closing bracket, perhaps behind a stray comma, or a
+// file-level key that could not be read. Without either the file was cut.
+void Recovery::NoteEnd(std::string_view text, std::uint64_t offset) {
+  std::size_t first = SkipSpace(text, 0);
+  if (first < text.size() && text[first] == ',') first = SkipSpace(text, first + 1);
+  if (first < text.size() && text[first] == ']') return;
+  const std::size_t tail = text.find_last_not_of(" \t\r\n");
+  if (first < text.size() && text[first] == '"' && text[tail] == '}') {
+    losses_.Add(LossKind::kUnreadableMetadata, 1, 0, "behind the events");
+    return;
+  }
+  losses_.Add(LossKind::kTruncatedInput, 1, 0, fmt::format("byte {}", offset + text.size()));
 }
 
 // File-level fields of a part that is not valid JSON as a whole.

@@ -25,6 +25,8 @@ class Recovery {
  private:
   bool ReadPiece(std::string_view piece, std::size_t* end);
   bool ParseObject(std::string_view object);
+  bool ReadHeader(std::string_view header);
+  void NoteEnd(std::string_view text, std::uint64_t offset);
   void ReadKnownKeys(std::string_view text);
 
   EventSink& sink_;

@@ -170,6 +170,7 @@ std::uint32_t TraceSink::DetailOf(const RawEvent& event) {
   detail.collective = CollectiveOf(event);
   detail.fwd_thread =
       static_cast<std::int32_t>(std::clamp<std::int64_t>(event.fwd_thread, -1, INT32_MAX));
+  if (event.stream != INT64_MIN) detail.stream = event.stream;
   return builder_.Detail(detail);
 }
 

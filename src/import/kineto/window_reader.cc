@@ -147,6 +147,9 @@ bool WindowReader::FillAndCut(Buffer& buffer, Buffer& next) {
     raw_bytes_ += got;
     buffer.used += got;
     const std::string_view text(buffer.bytes.data() + kHeadroom, buffer.used);
+    if (is_first && text.starts_with("\xEF\xBB\xBF")) {  // a byte order mark counts as space
+      std::memset(buffer.bytes.data() + kHeadroom, ' ', 3);
+    }
     if (!form_known_) {
       const std::size_t start = SkipSpace(text, 0);
       form_known_ = start < text.size();
