@@ -162,7 +162,9 @@ Status AnalyzeCommand::WriteOneTable(const report::Report& report, const report:
                                      std::ostream& out, Console& console) const {
   Known<report::Table> table = report::FindTable(table_)->build(report);
   if (table) {
-    HONE_RETURN_IF_ERROR(Shape(*table, ShapeOf(csv_)));
+    report::TableShape shape = ShapeOf(csv_);
+    if (!csv_ && shape.sort.empty()) shape.sort = table->text_order;
+    HONE_RETURN_IF_ERROR(Shape(*table, shape));
   }
   if (!csv_) {
     report::WriteTextTable(table, table_, style, out);

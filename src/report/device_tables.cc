@@ -183,6 +183,7 @@ Known<Table> IdleTable(const Report& report) {
     table.Add({std::string_view(analyze::IdleCauseId(static_cast<analyze::IdleCause>(i))),
                facts->whole_ns[i], facts->steady_ns[i], CountCell(facts->count[i]), share});
   }
+  table.text_order = "ms";
   return table;
 }
 

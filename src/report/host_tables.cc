@@ -10,9 +10,9 @@ namespace {
 Table PythonRows(const std::vector<analyze::PythonRow>& rows, std::string name, std::string title) {
   Table table(std::move(name), std::move(title),
               {{"name", Unit::kPath, 0},
-               {"file", Unit::kPath, 9},
-               {"line", Unit::kCount, 9},
-               {"function", Unit::kText, 9},
+               {"file", Unit::kPath, kDataOnly},
+               {"line", Unit::kCount, kDataOnly},
+               {"function", Unit::kText, kDataOnly},
                {"calls", Unit::kCount, 0},
                {"self_ms", Unit::kMillis, 0},
                {"total_ms", Unit::kMillis, 0},

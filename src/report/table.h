@@ -30,10 +30,13 @@ enum class Unit : std::uint8_t {
   kFlag,    // bool
 };
 
+inline constexpr int kDataOnly = 100;
+
 struct Column {
   std::string id;  // snake_case with the unit: "host_self_ms"
   Unit unit = Unit::kText;
-  // Text drops columns of high rank first when the terminal is narrow; 0 always stays.
+  // Text drops columns of high rank first when the terminal is narrow; 0 always stays, kDataOnly
+  // is for CSV and JSON.
   int rank = 0;
 };
 
@@ -71,6 +74,7 @@ struct Table {
   std::string title;  // for people, one clause
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
+  std::string text_order;       // column that text sorts by when nobody asks; data keep their order
   std::size_t left_out = 0;     // rows dropped by a limit
   std::deque<std::string> own;  // texts made for this table; never moves
 

@@ -183,6 +183,7 @@ void WriteTable(const Table& table, const Style& style, const TableTextOptions& 
                 std::ostream& out) {
   std::vector<Shown> columns;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].rank >= kDataOnly) continue;
     if (i == 0 || HasValue(table, i)) columns.push_back(Measure(table, i, style));
   }
   const std::size_t width = style.width - std::min(style.width, options.indent);
