@@ -48,12 +48,12 @@ std::string Rate(double value) {
 }
 
 // Half a percent of the time that the steps or the device work span; less is no one's problem.
-bool WorthALine(Nanos time_ns, const Input& input) {
+Nanos LeastWorthALine(const Input& input) {
   const analyze::Facts& facts = input.facts;
   Nanos span = 0;
   for (const analyze::Step& step : facts.steps.steps) span += step.span.length();
   if (span == 0 && facts.timeline) span = facts.timeline->main_device().whole.total_ns;
-  return time_ns > 0 && Ratio(time_ns, span) >= 0.005;
+  return std::max<Nanos>(span / 200, 1);
 }
 
 std::string MatrixUnits(const analyze::EfficiencyFacts& facts) {
@@ -98,7 +98,7 @@ std::string Kernels(const Input& input) {
   if (sizes.kernels == 0) return "";
   std::string text = WithThousands(sizes.kernels);
   const PerStep per_step(input);
-  if (per_step.known()) {
+  if (per_step.Count(sizes.kernels) > 1 && per_step.known()) {
     text += fmt::format(", about {} a step", WithThousands(per_step.Count(sizes.kernels)));
   }
   text += fmt::format("; {} under 10 us", Percent(static_cast<double>(sizes.under_10us) /
@@ -115,7 +115,7 @@ std::string Kernels(const Input& input) {
 
 // The kind of copy that costs most time.
 std::string Copies(const analyze::TransferFacts& facts, const Input& input) {
-  if (facts.rows.empty() || !WorthALine(facts.total_ns, input)) return "";
+  if (facts.rows.empty() || facts.total_ns < LeastWorthALine(input)) return "";
   const analyze::TransferRow& row = facts.rows.front();
   std::string text = fmt::format("{}; most: {}", PerStep(input).Time(facts.total_ns),
                                  analyze::DirectionName(row.direction));
@@ -138,9 +138,11 @@ std::string Copies(const analyze::TransferFacts& facts, const Input& input) {
 
 void AddSyncs(const Input& input, const Style& style, std::vector<Note>& notes) {
   const trace::Trace& trace = input.trace;
+  const Nanos least = LeastWorthALine(input);
   std::size_t shown = 0;
   for (const analyze::SyncRow& row : input.facts.syncs->rows) {
-    if (row.by_profiler || !WorthALine(row.total_ns, input) || shown == 3) continue;
+    if (row.total_ns < least || shown == 3) break;  // rows are sorted by time
+    if (row.by_profiler) continue;
     std::string text;
     if (row.op != StringId::kEmpty) text = style.Clean(trace.Name(row.op)) + ": ";
     text += style.Clean(trace.Name(row.call));

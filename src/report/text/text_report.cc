@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -58,10 +59,14 @@ void WriteTops(const Report& report, const Style& style, std::ostream& out) {
   const bool device = facts.timeline.has_value() && facts.trust.present.api_calls > 0;
   // A column of the table itself; cannot fail.
   (void)Shape(*ops, {.sort = device ? "device_self_ms" : "host_self_ms"});
+  // The mark of a step spans it; its own time is not an operator's.
+  std::unordered_set<std::string_view> marks;
+  for (const analyze::Step& step : facts.steps.steps) marks.insert(step.name);
   const std::size_t self = *FindColumn(*ops, device ? "device_self_ms" : "host_self_ms");
   std::erase_if(ops->rows, [&](const std::vector<Cell>& row) {
     const std::int64_t* time = row[self].integer();
-    return time == nullptr || *time == 0;
+    return time == nullptr || *time == 0 ||
+           (row[0].text() != nullptr && marks.count(*row[0].text()) > 0);
   });
   if (device) {
     WriteTop(ops,
@@ -137,7 +142,7 @@ void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const St
   const std::pair<std::string, std::string> lines[] = {
       NextTable(breakdown, report.leading().facts.python.has_value()),
       {"--all", "every section"},
-      {"--json", "all of it, for programs"}};
+      {"--json", "for programs"}};
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
   std::size_t longest = 0;
@@ -174,7 +179,7 @@ void WriteAll(const Report& report, const TextOptions& options, std::ostream& ou
     Known<Table> table = info.build(report);
     if (!table) continue;  // the first screen said why
     const TableShape shape = {
-        .sort = "",
+        .sort = table->text_order,
         .reverse = false,
         .limit = options.all_limit == 0 ? std::nullopt : std::optional(options.all_limit)};
     (void)Shape(*table, shape);
