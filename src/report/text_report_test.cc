@@ -106,6 +106,13 @@ TEST(Breakdown, RowsSumToTheStepAndCrumbsStandTogether) {
   EXPECT_EQ(breakdown->rows[4].time_ns, 1'000'000);
 }
 
+TEST(Breakdown, SaysWhenTimeBetweenStepsIsInside) {
+  Report report = SampleReport();
+  EXPECT_EQ(Write(report).find("time between included"), std::string::npos);
+  report.inputs[0].facts.steps.stats->mean_ns = 80'000'000;
+  EXPECT_NE(Write(report).find("mean of 2, time between included"), std::string::npos);
+}
+
 TEST(Breakdown, WithoutStepsCoversTheWholeSpan) {
   Report report = SampleReport();
   report.inputs[0].facts.steps = {};

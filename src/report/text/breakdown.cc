@@ -48,6 +48,10 @@ Known<Breakdown> SplitStep(const Input& input) {
   const analyze::DeviceTimeline& device = facts.timeline->main_device();
   const analyze::TimelineSplit& split = breakdown.steps > 0 ? device.steady : device.whole;
   breakdown.total_ns = split.total_ns;
+  if (breakdown.steps > 0 && facts.steps.stats) {
+    const Nanos inside = facts.steps.stats->mean_ns * static_cast<Nanos>(breakdown.steps);
+    breakdown.between_steps = split.total_ns - inside > split.total_ns / 20;
+  }
   const auto add = [&](std::string label, Tone tone, Nanos time_ns) {
     if (time_ns > 0) breakdown.rows.push_back({std::move(label), tone, time_ns, {}});
   };
@@ -78,9 +82,11 @@ void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream
       std::min<std::size_t>(style.width > taken ? style.width - taken : 0, 46);
   const double steps = breakdown.steps > 0 ? static_cast<double>(breakdown.steps) : 1;
   const std::string title =
-      breakdown.steps == 0   ? "where the device's time goes, first to last work"
-      : breakdown.steps == 1 ? "where the step goes"
-                             : fmt::format("where a step goes, mean of {}", breakdown.steps);
+      breakdown.steps == 0 ? "where the device's time goes, first to last work"
+      : breakdown.steps == 1
+          ? "where the step goes"
+          : fmt::format("where a step goes, mean of {}{}", breakdown.steps,
+                        breakdown.between_steps ? ", time between included" : "");
   const std::size_t left = taken + bar_width - kNumber - kPercent - 2;
   out << "  " << style.Paint(Tone::kStrong, PadRight(ElideMiddle(title, left, style.utf8), left))
       << style.Paint(Tone::kFaint, PadLeft("ms", kNumber) + PadLeft("%", kPercent)) << '\n';

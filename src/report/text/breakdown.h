@@ -24,6 +24,7 @@ struct BreakdownRow {
 struct Breakdown {
   std::vector<BreakdownRow> rows;  // work first, then idle by size; no empty rows
   Nanos total_ns = 0;              // the rows sum to it
+  bool between_steps = false;      // the window also holds time between steps, worth saying
   std::size_t steps = 0;           // steady steps in the window; 0: the whole device span
 };
 
