@@ -56,11 +56,20 @@ Lineage::Lineage(const trace::Trace& trace) {
   for (RowId i = 0; i < rows; ++i) {
     const RowId parent = host.parent[i];
     if (parent != kNoRow) {
-      op[i] = op[parent];
-      top_op[i] = top_op[parent];
-      annotation[i] = annotation[parent];
-      python[i] = python[parent];
-      module[i] = module[parent];
+      // A slice that crosses the end of the one around it hands on only what still runs. Where
+      // slices nest, the loop ends at once.
+      const auto inherit = [&](Column<RowId>& column) {
+        RowId row = column[parent];
+        while (row != kNoRow && host.end_ns(row) <= host.start_ns[i]) {
+          row = host.parent[row] == kNoRow ? kNoRow : column[host.parent[row]];
+        }
+        column[i] = row;
+      };
+      inherit(op);
+      inherit(annotation);
+      inherit(python);
+      inherit(module);
+      if (op[i] != kNoRow) top_op[i] = top_op[op[i]];
     }
     switch (host.kind[i]) {
       case SliceKind::kOp:

@@ -38,8 +38,8 @@ class JsonWriter {
   void Double(double value);  // shortest form that reads back the same; null when not finite
   void Bool(bool value);
   void Null();
-  void Millis(Nanos time);    // exact, six decimals
-  void Micros(Nanos time);    // exact, three decimals
+  void Millis(Nanos time);  // exact, six decimals
+  void Micros(Nanos time);  // exact, three decimals
 
   // Key and value in one.
   void Field(std::string_view key, std::string_view value) { Key(key).String(value); }
@@ -48,8 +48,7 @@ class JsonWriter {
   void Field(std::string_view key, std::same_as<bool> auto value) { Key(key).Bool(value); }
   void Field(std::string_view key, std::floating_point auto value) { Key(key).Double(value); }
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  void Field(std::string_view key, T value) {
+  requires(!std::same_as<T, bool>) void Field(std::string_view key, T value) {
     if constexpr (std::signed_integral<T>) {
       Key(key).Int(value);
     } else {

@@ -37,10 +37,13 @@ TEST(JsonWriter, WritesLinesAndInline) {
 TEST(JsonWriter, EscapesAndRepairs) {
   EXPECT_EQ(JsonQuoted("a\"b\\c\n\t\x01\x7f"), R"("a\"b\\c\n\t\u0001\u007f")");
   EXPECT_EQ(JsonQuoted("\xC3\xA9"), "\"\xC3\xA9\"");
-  EXPECT_EQ(JsonQuoted("\xC2\x9B"), R"("\u009b")");                    // C1: CSI
-  EXPECT_EQ(JsonQuoted("a\xFF" "b"), "\"a\xEF\xBF\xBD" "b\"");         // no such byte
-  EXPECT_EQ(JsonQuoted("\xE2\x82"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");   // cut off
-  EXPECT_EQ(JsonQuoted("\xC0\xAF"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");   // overlong
+  EXPECT_EQ(JsonQuoted("\xC2\x9B"), R"("\u009b")");  // C1: CSI
+  EXPECT_EQ(JsonQuoted("a\xFF"
+                       "b"),
+            "\"a\xEF\xBF\xBD"
+            "b\"");                                                   // no such byte
+  EXPECT_EQ(JsonQuoted("\xE2\x82"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");  // cut off
+  EXPECT_EQ(JsonQuoted("\xC0\xAF"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");  // overlong
   EXPECT_EQ(JsonQuoted("\xED\xA0\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");  // surrogate
   EXPECT_EQ(JsonQuoted(std::string_view("\0", 1)), R"("\u0000")");
 }

@@ -96,8 +96,8 @@ std::string Count(std::uint64_t count, std::string_view one, std::string_view ma
 std::string ExactDecimal(std::int64_t value, int decimals) {
   std::uint64_t scale = 1;
   for (int i = 0; i < decimals; ++i) scale *= 10;
-  const std::uint64_t size = value < 0 ? ~static_cast<std::uint64_t>(value) + 1
-                                       : static_cast<std::uint64_t>(value);
+  const std::uint64_t size =
+      value < 0 ? ~static_cast<std::uint64_t>(value) + 1 : static_cast<std::uint64_t>(value);
   const char* sign = value < 0 ? "-" : "";
   if (decimals == 0) return fmt::format("{}{}", sign, size);
   return fmt::format("{}{}.{:0{}}", sign, size / scale, size % scale, decimals);

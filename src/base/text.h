@@ -41,8 +41,8 @@ std::optional<std::string> NearestSpelling(std::string_view word,
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
 // Breaks at blanks so that no line is wider than `width` columns; a word that is wider stands
-// alone on its line. A number stays with the word after it, which is its unit as a rule. Newlines in
-// `text` count as blanks. At least one line.
+// alone on its line. A number stays with the word after it, which is its unit as a rule. Newlines
+// in `text` count as blanks. At least one line.
 std::vector<std::string> WrapWords(std::string_view text, std::size_t width);
 
 }  // namespace hone

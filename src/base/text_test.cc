@@ -78,7 +78,7 @@ TEST(Text, WrapsAtBlanks) {
 TEST(Utf8, WidthPadElide) {
   EXPECT_EQ(DisplayWidth("abc"), 3U);
   EXPECT_EQ(DisplayWidth("é"), 1U);
-  EXPECT_EQ(DisplayWidth("e\xCC\x81"), 1U);   // e + combining acute
+  EXPECT_EQ(DisplayWidth("e\xCC\x81"), 1U);  // e + combining acute
   EXPECT_EQ(DisplayWidth("日本"), 4U);
   EXPECT_EQ(PadRight("日", 4), "日  ");
   EXPECT_EQ(PadLeft("é", 3), "  é");
@@ -98,8 +98,16 @@ TEST(Utf8, PrintableLetsNothingThrough) {
   EXPECT_EQ(Printable("a\x1b[31mb\x07", false), "a?[31mb?");
   EXPECT_EQ(Printable("a\x1b[31mb", true), "a\xEF\xBF\xBD[31mb");
   EXPECT_EQ(Printable("a\n\tb", true), "a b");
-  EXPECT_EQ(Printable("\xC2\x9B" "31m", true), "\xEF\xBF\xBD" "31m");        // C1 CSI
-  EXPECT_EQ(Printable("\xE2\x80\xAE" "x", true), "\xEF\xBF\xBD" "x");        // right-to-left override
+  EXPECT_EQ(Printable("\xC2\x9B"
+                      "31m",
+                      true),
+            "\xEF\xBF\xBD"
+            "31m");  // C1 CSI
+  EXPECT_EQ(Printable("\xE2\x80\xAE"
+                      "x",
+                      true),
+            "\xEF\xBF\xBD"
+            "x");  // right-to-left override
   EXPECT_EQ(Printable("\xFF", true), "\xEF\xBF\xBD");
   EXPECT_EQ(Printable("é", false), "?");
   EXPECT_EQ(Printable("é", true), "é");

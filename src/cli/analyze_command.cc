@@ -74,11 +74,13 @@ void AnalyzeCommand::Declare(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("what to print");
 
-  app.add_option("--sort", sort_, "column to sort --table by, largest first; -COLUMN turns it round")
+  app.add_option("--sort", sort_,
+                 "column to sort --table by, largest first; -COLUMN turns it round")
       ->option_text("COLUMN")
       ->group("tables");
   app.add_flag("--reverse", reverse_, "the other way round")->group("tables");
-  limit_option_ = app.add_option("--limit", limit_, "rows of a table, 0 for all; JSON and CSV have all unless given")
+  limit_option_ = app.add_option("--limit", limit_,
+                                 "rows of a table, 0 for all; JSON and CSV have all unless given")
                       ->option_text("N")
                       ->default_str("20")
                       ->check(WholeNumber())
@@ -112,7 +114,9 @@ Status AnalyzeCommand::Check() {
   }
   if (table_.rfind("hta", 0) == 0 && !Contains(compat_, "hta")) compat_.emplace_back("hta");
   if (table_.empty() && csv_) {
-    table_ = compat_.empty() ? "kernels" : compat_[0] == "hta" ? "hta-breakdown" : "tracelens-kernels";
+    table_ = compat_.empty()       ? "kernels"
+             : compat_[0] == "hta" ? "hta-breakdown"
+                                   : "tracelens-kernels";
   }
   if (table_.empty() && !sort_.empty()) {
     return Error("--sort needs --table, to know what to sort; try --table ops");
@@ -165,8 +169,7 @@ Status AnalyzeCommand::WriteOneTable(const report::Report& report, const report:
   } else if (table) {
     report::WriteCsv(*table, out);
   } else {
-    console.err << fmt::format("hone: {}: not in this trace ({})\n", table_,
-                               Printable(table.why_not(), style.utf8));
+    console.err << fmt::format("hone: {}: {}\n", table_, Printable(table.why_not(), style.utf8));
   }
   return Ok();
 }

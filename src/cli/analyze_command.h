@@ -29,8 +29,8 @@ class AnalyzeCommand : public Verb {
   // The error is about the command line (a column that does not exist).
   Status Write(const report::Report& report, const report::Style& style, std::ostream& out,
                Console& console) const;
-  Status WriteOneTable(const report::Report& report, const report::Style& style,
-                       std::ostream& out, Console& console) const;
+  Status WriteOneTable(const report::Report& report, const report::Style& style, std::ostream& out,
+                       Console& console) const;
   int WriteOut(const report::Report& report, Console& console) const;
 
   std::vector<std::string> paths_;

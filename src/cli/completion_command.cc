@@ -64,11 +64,11 @@ std::string Bash(const CLI::App& app) {
       flags.insert(flags.end(), names.begin(), names.end());
       if (option->get_items_expected_max() == 0) continue;
       const std::vector<std::string> choices = ChoicesOf(*option);
-      values += fmt::format("        {}) {} return ;;\n", fmt::join(names, "|"),
-                            choices.empty()
-                                ? std::string("COMPREPLY=($(compgen -f -- \"$cur\"));")
-                                : fmt::format("COMPREPLY=($(compgen -W {} -- \"$cur\"));",
-                                              Quoted(Join(choices))));
+      values += fmt::format(
+          "        {}) {} return ;;\n", fmt::join(names, "|"),
+          choices.empty()
+              ? std::string("COMPREPLY=($(compgen -f -- \"$cur\"));")
+              : fmt::format("COMPREPLY=($(compgen -W {} -- \"$cur\"));", Quoted(Join(choices))));
     }
     const std::vector<std::string> words = Words(*verb);
     cases += fmt::format(
@@ -116,9 +116,8 @@ std::string Zsh(const CLI::App& app) {
       }
     }
     const std::vector<std::string> words = Words(*verb);
-    cases += fmt::format("        {} ;;\n",
-                         Quoted(words.empty() ? std::string("*:file:_files")
-                                              : "*:word:(" + Join(words) + ")"));
+    cases += fmt::format("        {} ;;\n", Quoted(words.empty() ? std::string("*:file:_files")
+                                                                 : "*:word:(" + Join(words) + ")"));
   }
   return fmt::format(
       "#compdef hone\n# hone completion for zsh: hone completion zsh > \"${{fpath[1]}}/_hone\"\n"
@@ -136,8 +135,8 @@ std::string Fish(const CLI::App& app) {
   for (const CLI::App* verb : VerbsOf(app)) verbs.push_back(verb->get_name());
   const std::string none = fmt::format("not __fish_seen_subcommand_from {}", Join(verbs));
   for (const CLI::App* verb : VerbsOf(app)) {
-    script += fmt::format("complete -c hone -f -n {} -a {} -d {}\n", Quoted(none),
-                          verb->get_name(), Quoted(verb->get_description()));
+    script += fmt::format("complete -c hone -f -n {} -a {} -d {}\n", Quoted(none), verb->get_name(),
+                          Quoted(verb->get_description()));
     const std::string here =
         Quoted(fmt::format("__fish_seen_subcommand_from {}", verb->get_name()));
     const std::vector<std::string> words = Words(*verb);
@@ -169,7 +168,8 @@ const VerbInfo& CompletionCommand::info() const {
       "print a completion script for bash, zsh or fish",
       "hone completion bash|zsh|fish",
       "Prints a script that teaches your shell hone's verbs, options and their values.",
-      {{"source <(hone completion bash)", "Completion in this bash; put it into ~/.bashrc to keep it."},
+      {{"source <(hone completion bash)",
+        "Completion in this bash; put it into ~/.bashrc to keep it."},
        {"hone completion fish > ~/.config/fish/completions/hone.fish", "For every fish to come."}},
       ""};
   return info;

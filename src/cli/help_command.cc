@@ -84,9 +84,9 @@ int HelpCommand::Run(Console& console) {
     names.emplace_back(page.name);
   }
   const auto nearest = NearestSpelling(topic_, names);
-  console.err << fmt::format("hone: no help on {}; {}\n", Printable(topic_, false),
-                             nearest ? "did you mean hone help " + *nearest + "?"
-                                     : "hone help lists the topics");
+  console.err << fmt::format(
+      "hone: no help on {}; {}\n", Printable(topic_, false),
+      nearest ? "did you mean hone help " + *nearest + "?" : "hone help lists the topics");
   return kExitUsage;
 }
 

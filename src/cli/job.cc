@@ -96,9 +96,10 @@ Result<std::size_t> ChooseLead(const std::vector<report::Input>& inputs, std::in
   }
   if (rank < 0) return lead;
   ranks.erase(std::remove(ranks.begin(), ranks.end(), -1), ranks.end());
-  return Error(ranks.empty() ? fmt::format("--rank {}: the traces do not say which rank they are", rank)
-                             : fmt::format("--rank {}: no trace of that rank; there are: {}", rank,
-                                           fmt::join(ranks, ", ")));
+  return Error(ranks.empty()
+                   ? fmt::format("--rank {}: the traces do not say which rank they are", rank)
+                   : fmt::format("--rank {}: no trace of that rank; there are: {}", rank,
+                                 fmt::join(ranks, ", ")));
 }
 
 class Loader {
@@ -124,40 +125,39 @@ class Loader {
   bool LoadOne(const std::string& file, std::vector<report::Input>& inputs) {
     importer::ImportOptions import;
     std::uint64_t file_bytes = 0;
-    import.progress = [&](std::uint64_t done, std::uint64_t total) {
-      file_bytes = total;
-      progress_.Update(bytes_before_ + done, std::max(paths_.bytes, total), file);
-    };
-    Result<trace::Trace> trace = importer::LoadTrace(file, import);
-    bytes_before_ += file_bytes;
-    if (!trace) {
-      progress_.Erase();
-      Say(console_, trace.error().message());
-      return false;
-    }
-    report::Input input;
-    input.trace = std::move(*trace);
-    input.facts = analyze::Analyze(input.trace, {options_.group_by, options_.group_by});
-    if (options_.tracelens) input.tracelens = analyze::ComputeTraceLens(input.trace);
-    if (options_.hta) input.hta = analyze::ComputeHta(input.trace);
-    const bool damaged = input.trace.info.compression_damaged;
-    if (damaged) {
-      progress_.Erase();
-      WarnOfDamage(input, console_);
-    }
-    if (paths_.files.size() > 1) ReleaseRows(input);
-    inputs.push_back(std::move(input));
-    return !damaged;
+    import.progress = [&](std::uint64_t done, std::uint64_t total) { file_bytes = total;
+    progress_.Update(bytes_before_ + done, std::max(paths_.bytes, total), file);
+  };
+  Result<trace::Trace> trace = importer::LoadTrace(file, import);
+  bytes_before_ += file_bytes;
+  if (!trace) {
+    progress_.Erase();
+    Say(console_, trace.error().message());
+    return false;
   }
+  report::Input input;
+  input.trace = std::move(*trace);
+  input.facts = analyze::Analyze(input.trace, {options_.group_by, options_.group_by});
+  if (options_.tracelens) input.tracelens = analyze::ComputeTraceLens(input.trace);
+  if (options_.hta) input.hta = analyze::ComputeHta(input.trace);
+  const bool damaged = input.trace.info.compression_damaged;
+  if (damaged) {
+    progress_.Erase();
+    WarnOfDamage(input, console_);
+  }
+  if (paths_.files.size() > 1) ReleaseRows(input);
+  inputs.push_back(std::move(input));
+  return !damaged;
+}
 
-  const JobOptions& options_;
-  const Paths& paths_;
-  Console& console_;
-  Progress progress_;
-  std::uint64_t bytes_before_ = 0;
-};
+const JobOptions& options_;
+const Paths& paths_;
+Console& console_;
+Progress progress_;
+std::uint64_t bytes_before_ = 0;
+};  // namespace
 
-}  // namespace
+}  // namespace hone::cli
 
 Result<JobResult> RunJob(const JobOptions& options, Console& console) {
   const Paths paths = FindAll(options.paths, console);

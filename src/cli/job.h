@@ -15,15 +15,15 @@ namespace hone::cli {
 struct JobOptions {
   std::vector<std::string> paths;  // files or directories
   analyze::GroupBy group_by = analyze::GroupBy::kName;
-  std::int64_t rank = -1;          // the rank that leads; -1: the slowest
+  std::int64_t rank = -1;  // the rank that leads; -1: the slowest
   bool tracelens = false, hta = false;
   bool stable = false;
-  bool quiet = false;              // no progress
+  bool quiet = false;  // no progress
 };
 
 struct JobResult {
-  report::Report report;        // without inputs when nothing could be read
-  int code = 0;                 // kExitUnreadable when some input could not be read in full
+  report::Report report;  // without inputs when nothing could be read
+  int code = 0;           // kExitUnreadable when some input could not be read in full
 };
 
 // Says on console.err what could not be read, one sentence a file, and goes on with the rest. One

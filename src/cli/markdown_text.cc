@@ -36,8 +36,7 @@ std::string Inline(std::string_view text) {
       continue;
     }
     const std::size_t middle = text[at] == '[' ? text.find("](", at) : std::string_view::npos;
-    const std::size_t end =
-        middle == std::string_view::npos ? middle : text.find(')', middle);
+    const std::size_t end = middle == std::string_view::npos ? middle : text.find(')', middle);
     if (end != std::string_view::npos) {
       out += Inline(text.substr(at + 1, middle - at - 1));
       at = end;
@@ -191,7 +190,8 @@ class Renderer {
         case 0x2229: out += "and"; break;
         case 0x2264: out += "<="; break;
         case 0x2265: out += ">="; break;
-        case 0x00B5: case 0x03BC: out += "u"; break;
+        case 0x00B5:
+        case 0x03BC: out += "u"; break;
         default:
           if (c.code < 0x80) {
             out.push_back(static_cast<char>(c.code));

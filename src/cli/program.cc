@@ -39,6 +39,8 @@ Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   app_->set_help_flag("-h,--help", "show this help");
   app_->add_flag("--version")->description("show the version")->group("options");
   app_->allow_extras();
+  // One verb; the names of the others are plain words after it (hone help analyze).
+  app_->require_subcommand(0, 1);
   for (const std::unique_ptr<Verb>& verb : verbs_) {
     CLI::App* sub = app_->add_subcommand(verb->info().name, verb->info().summary);
     // Unknown words are ours to explain.

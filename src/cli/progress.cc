@@ -13,15 +13,18 @@ namespace hone::cli {
 using namespace std::chrono_literals;
 
 Progress::Progress(std::ostream& err, bool shown, std::size_t width, bool utf8)
-    : err_(err), shown_(shown && width >= 40), width_(std::min<std::size_t>(width, 100)), utf8_(utf8) {}
+    : err_(err),
+      shown_(shown && width >= 40),
+      width_(std::min<std::size_t>(width, 100)),
+      utf8_(utf8) {}
 
 std::string Progress::Line(std::uint64_t done, std::uint64_t total, const std::string& what,
                            double seconds) const {
   done = std::min(done, total);
   const double share = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
-  std::string right = fmt::format(" {:3.0f} %  {} of {}", share * 100,
-                                  HumanBytes(static_cast<double>(done)),
-                                  HumanBytes(static_cast<double>(total)));
+  std::string right =
+      fmt::format(" {:3.0f} %  {} of {}", share * 100, HumanBytes(static_cast<double>(done)),
+                  HumanBytes(static_cast<double>(total)));
   if (share > 0.02 && share < 1) {
     const double left = seconds / share - seconds;
     right += fmt::format("  {:.0f} s left", std::max(left, 1.0));

@@ -54,7 +54,8 @@ CLI::Validator OneOf(std::vector<std::string> words) {
   validator.operation([words = std::move(words)](std::string& value) -> std::string {
     if (std::find(words.begin(), words.end(), value) != words.end()) return {};
     const auto nearest = NearestSpelling(value, words);
-    if (nearest) return fmt::format("no value {}; did you mean {}?", Printable(value, false), *nearest);
+    if (nearest)
+      return fmt::format("no value {}; did you mean {}?", Printable(value, false), *nearest);
     return fmt::format("no value {}; one of {}", Printable(value, false), fmt::join(words, ", "));
   });
   return validator;

@@ -9,8 +9,9 @@ Known<Table> TraceLensTimelineTable(const Report& report) {
   const auto& facts = report.leading().tracelens;
   if (!facts) return Known<Table>::Absent("not asked for; add --compat tracelens");
   if (!facts->timeline) return Known<Table>::Absent(facts->timeline.why_not());
-  Table table("tracelens-timeline", "gpu_timeline by TraceLens's rules",
-              {{"type", Unit::kText, 0}, {"time_ms", Unit::kNumber, 0}, {"percent", Unit::kNumber, 0}});
+  Table table(
+      "tracelens-timeline", "gpu_timeline by TraceLens's rules",
+      {{"type", Unit::kText, 0}, {"time_ms", Unit::kNumber, 0}, {"percent", Unit::kNumber, 0}});
   const analyze::TraceLensTimeline& timeline = *facts->timeline;
   const auto add = [&](std::string_view type, double ms) {
     table.Add({type, ms, timeline.total > 0 ? Cell(ms / timeline.total * 100) : Cell()});
@@ -55,8 +56,9 @@ Known<Table> HtaBreakdownTable(const Report& report) {
   const auto& facts = report.leading().hta;
   if (!facts) return Known<Table>::Absent("not asked for; add --compat hta");
   if (!facts->breakdown) return Known<Table>::Absent(facts->breakdown.why_not());
-  Table table("hta-breakdown", "temporal breakdown by HTA's rules",
-              {{"type", Unit::kText, 0}, {"time_us", Unit::kNumber, 0}, {"percent", Unit::kNumber, 0}});
+  Table table(
+      "hta-breakdown", "temporal breakdown by HTA's rules",
+      {{"type", Unit::kText, 0}, {"time_us", Unit::kNumber, 0}, {"percent", Unit::kNumber, 0}});
   const analyze::HtaBreakdown& split = *facts->breakdown;
   table.Add({std::string_view("kernel_time"), split.kernel_time, Cell()});
   table.Add({std::string_view("idle_time"), split.idle, split.idle_pct});

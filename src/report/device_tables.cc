@@ -42,7 +42,7 @@ Known<Table> KernelsTable(const Report& report) {
   Table table("kernels", "device work by kernel",
               {{"name", Unit::kKernel, 0},
                {"op", Unit::kText, 2},
-               {GroupByName(facts->group_by), Unit::kPath, 0},
+               {GroupByName(facts->group_by), GroupUnit(facts->group_by), 0},
                {"class", Unit::kText, 6},
                {"kind", Unit::kText, 8},
                {"count", Unit::kCount, 0},
@@ -105,8 +105,8 @@ Known<Table> RooflineTable(const Report& report) {
   for (const analyze::RooflineRow& row : *facts->roofline) {
     table.Add({TextCell(trace.Name(row.op)), TextCell(trace.Name(row.dims)),
                TextCell(trace.Name(row.types)), CountCell(row.calls), row.device_ns, row.flops,
-               row.bytes, std::string_view(analyze::PrecisionName(row.precision)),
-               row.tflops_per_s, row.gbytes_per_s, CellOf(row.roofline_share),
+               row.bytes, std::string_view(analyze::PrecisionName(row.precision)), row.tflops_per_s,
+               row.gbytes_per_s, CellOf(row.roofline_share),
                std::string_view(row.memory_bound ? "memory" : "compute")});
   }
   return table;

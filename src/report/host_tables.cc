@@ -7,8 +7,7 @@ namespace hone::report {
 namespace {
 
 // Python rows, by function or by call site.
-Table PythonRows(const std::vector<analyze::PythonRow>& rows, std::string name,
-                 std::string title) {
+Table PythonRows(const std::vector<analyze::PythonRow>& rows, std::string name, std::string title) {
   Table table(std::move(name), std::move(title),
               {{"name", Unit::kPath, 0},
                {"file", Unit::kPath, 9},
@@ -54,7 +53,7 @@ Known<Table> OpsTable(const Report& report) {
   const trace::Trace& trace = report.leading().trace;
   Table table("ops", "operators, host and device time",
               {{"name", Unit::kText, 0},
-               {GroupByName(facts->group_by), Unit::kPath, 0},
+               {GroupByName(facts->group_by), GroupUnit(facts->group_by), 0},
                {"kind", Unit::kText, 9},
                {"calls", Unit::kCount, 0},
                {"device_self_ms", Unit::kMillis, 0},
@@ -97,9 +96,9 @@ Known<Table> SyncsTable(const Report& report) {
                {"per_step", Unit::kNumber, 1}});
   const bool stepped = report.leading().facts.steps.steady_count() > 0;
   for (const analyze::SyncRow& row : facts->rows) {
-    table.Add({TextCell(trace.Name(row.call)), TextCell(trace.Name(row.op)),
-               TextCell(row.where), row.by_profiler, CountCell(row.count),
-               row.total_ns, row.max_ns, stepped ? Cell(row.per_step) : Cell()});
+    table.Add({TextCell(trace.Name(row.call)), TextCell(trace.Name(row.op)), TextCell(row.where),
+               row.by_profiler, CountCell(row.count), row.total_ns, row.max_ns,
+               stepped ? Cell(row.per_step) : Cell()});
   }
   return table;
 }
@@ -115,12 +114,12 @@ Known<Table> MemoryTable(const Report& report) {
                {"allocated_bytes", Unit::kBytes, 0},
                {"live_at_peak_bytes", Unit::kBytes, 0}});
   for (const analyze::DeviceMemory& device : facts->devices) {
-    const char* type = device.type == trace::MemoryDevice::kHost   ? "host"
+    const char* type = device.type == trace::MemoryDevice::kHost  ? "host"
                        : device.type == trace::MemoryDevice::kGpu ? "gpu"
                                                                   : "other";
-    const std::string_view name = table.Keep(
-        device.type == trace::MemoryDevice::kHost ? type
-                                                  : type + (" " + std::to_string(device.device_id)));
+    const std::string_view name = table.Keep(device.type == trace::MemoryDevice::kHost
+                                                 ? type
+                                                 : type + (" " + std::to_string(device.device_id)));
     for (const analyze::MemoryOpRow& row : device.ops) {
       table.Add({name, TextCell(trace.Name(row.op)), CountCell(row.allocations), row.allocated,
                  row.live_at_peak});

@@ -36,7 +36,7 @@ Known<Table> LossesTable(const Report& report) {
                {"count", Unit::kCount, 0},
                {"time_share", Unit::kShare, 0},
                {"first", Unit::kText, 0},
-               {"what", Unit::kText, 5},
+               {"what", Unit::kText, 1},
                {"help", Unit::kText, 6}});
   for (const analyze::LossRow& row : losses) {
     const LossInfo& info = Describe(row.kind);
@@ -73,18 +73,18 @@ Known<Table> RanksTable(const Report& report) {
     const analyze::TimelineSplit* split =
         facts.timeline ? &facts.timeline->main_device().steady : nullptr;
     const bool stats = facts.steps.stats.has_value();
-    table.Add({KnownCount(rank), table.Keep(ShownPath(report, input)),
-               CountCell(facts.steps.steady_count()),
-               stats ? Cell(facts.steps.stats->median_ns) : Cell(),
-               stats ? Cell(facts.steps.stats->p95_ns) : Cell(),
-               split != nullptr && split->total_ns > 0
-                   ? Cell(static_cast<double>(split->busy_ns) / static_cast<double>(split->total_ns))
-                   : Cell(),
-               split != nullptr ? Cell(split->exposed_comm_ns) : Cell(),
-               split != nullptr ? Cell(split->idle_ns) : Cell(),
-               skew != nullptr ? Cell(skew->wait_ns) : Cell(),
-               skew != nullptr ? CountCell(skew->last) : Cell(),
-               std::string_view(analyze::VerdictName(facts.trust.verdict))});
+    table.Add(
+        {KnownCount(rank), table.Keep(ShownPath(report, input)),
+         CountCell(facts.steps.steady_count()), stats ? Cell(facts.steps.stats->median_ns) : Cell(),
+         stats ? Cell(facts.steps.stats->p95_ns) : Cell(),
+         split != nullptr && split->total_ns > 0
+             ? Cell(static_cast<double>(split->busy_ns) / static_cast<double>(split->total_ns))
+             : Cell(),
+         split != nullptr ? Cell(split->exposed_comm_ns) : Cell(),
+         split != nullptr ? Cell(split->idle_ns) : Cell(),
+         skew != nullptr ? Cell(skew->wait_ns) : Cell(),
+         skew != nullptr ? CountCell(skew->last) : Cell(),
+         std::string_view(analyze::VerdictName(facts.trust.verdict))});
   }
   return table;
 }

@@ -21,9 +21,9 @@ struct Input {         // one trace file
 };
 
 struct Report {
-  std::vector<Input> inputs;  // by rank, then path; never empty
-  std::size_t lead = 0;       // the one that leads: the slowest rank's median step
-  Known<analyze::SkewFacts> skew;                     // several ranks only
+  std::vector<Input> inputs;       // by rank, then path; never empty
+  std::size_t lead = 0;            // the one that leads: the slowest rank's median step
+  Known<analyze::SkewFacts> skew;  // several ranks only
   analyze::GroupBy group_by = analyze::GroupBy::kName;
   bool stable = false;  // leave out what changes from run to run: folders and our own version
   const Input& leading() const { return inputs[lead]; }

@@ -12,7 +12,8 @@ namespace hone::report {
 
 // Escape sequences, a bell, quotes, a line end, bytes that are not UTF-8, and 4,000 characters.
 inline std::string HostileName() {
-  return "void \x1b[31mkernel\x07<\"a\", b>\nsecond\x9b line\xff " + std::string(4000, 'x') + "_tail";
+  return "void \x1b[31mkernel\x07<\"a\", b>\nsecond\x9b line\xff " + std::string(4000, 'x') +
+         "_tail";
 }
 
 inline analyze::TimelineSplit SampleSplit(Nanos total, Nanos compute, Nanos comm, Nanos copy) {
@@ -105,8 +106,8 @@ inline Report SampleReport() {
     facts.steps.steps.push_back(step);
   }
   facts.steps.warm_up_count = 1;
-  facts.steps.stats = analyze::StepStats{2,           100'000'000, 100'000'000,
-                                         100'000'000, 100'000'000, 100'000'000};
+  facts.steps.stats =
+      analyze::StepStats{2, 100'000'000, 100'000'000, 100'000'000, 100'000'000, 100'000'000};
   facts.steps.steady_window = {100'001'000, 300'001'000};
   analyze::Timeline timeline;
   analyze::DeviceTimeline& device = timeline.devices.emplace_back();
@@ -124,8 +125,8 @@ inline Report SampleReport() {
   idle.count[static_cast<std::size_t>(analyze::IdleCause::kLoader)] = 3;
   facts.idle = std::move(idle);
   facts.trust.verdict = analyze::Verdict::kPartial;
-  facts.trust.reasons.push_back({analyze::Verdict::kPartial,
-                                 "1,204 of 8,300 kernels (14 % of GPU time) have no operator"});
+  facts.trust.reasons.push_back(
+      {analyze::Verdict::kPartial, "1,204 of 8,300 kernels (14 % of GPU time) have no operator"});
   facts.trust.present.api_calls = 10;
   facts.trust.steps = 3;
   facts.trust.steady_steps = 2;

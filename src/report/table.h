@@ -18,20 +18,20 @@
 namespace hone::report {
 
 enum class Unit : std::uint8_t {
-  kText,      // std::string_view
-  kKernel,    // std::string_view: a kernel's name, shortened in text
-  kPath,      // std::string_view whose end says most: source lines, stacks
-  kCount,     // std::int64_t
-  kMillis,    // std::int64_t nanoseconds, shown as ms
-  kMicros,    // std::int64_t nanoseconds, shown as us
-  kBytes,     // std::int64_t
-  kShare,     // double, 0..1
-  kNumber,    // double
-  kFlag,      // bool
+  kText,    // std::string_view
+  kKernel,  // std::string_view: a kernel's name, shortened in text
+  kPath,    // std::string_view whose end says most: source lines, stacks
+  kCount,   // std::int64_t
+  kMillis,  // std::int64_t nanoseconds, shown as ms
+  kMicros,  // std::int64_t nanoseconds, shown as us
+  kBytes,   // std::int64_t
+  kShare,   // double, 0..1
+  kNumber,  // double
+  kFlag,    // bool
 };
 
 struct Column {
-  std::string id;     // snake_case with the unit: "host_self_ms"
+  std::string id;  // snake_case with the unit: "host_self_ms"
   Unit unit = Unit::kText;
   // Text drops columns of high rank first when the terminal is narrow; 0 always stays.
   int rank = 0;
@@ -71,12 +71,14 @@ struct Table {
   std::string title;  // for people, one clause
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
-  std::size_t left_out = 0;      // rows dropped by a limit
-  std::deque<std::string> own;   // texts made for this table; never moves
+  std::size_t left_out = 0;     // rows dropped by a limit
+  std::deque<std::string> own;  // texts made for this table; never moves
 
   Table() = default;
   Table(std::string table_name, std::string table_title, std::vector<Column> table_columns)
-      : name(std::move(table_name)), title(std::move(table_title)), columns(std::move(table_columns)) {}
+      : name(std::move(table_name)),
+        title(std::move(table_title)),
+        columns(std::move(table_columns)) {}
   // Views into `own` would dangle in a copy.
   Table(Table&&) = default;
   Table& operator=(Table&&) = default;
@@ -95,7 +97,7 @@ inline Cell TextCell(std::string_view text) { return text.empty() ? Cell() : Cel
 inline Cell KnownCount(std::int64_t count) { return count < 0 ? Cell() : Cell(count); }
 
 struct TableShape {
-  std::string sort;                  // column, or empty: the table's own order
+  std::string sort;  // column, or empty: the table's own order
   bool reverse = false;
   std::optional<std::size_t> limit = std::nullopt;  // rows kept; unset: all
 };

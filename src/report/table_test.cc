@@ -19,7 +19,8 @@ Table Sample() {
                {"share", Unit::kShare, 1},
                {"note", Unit::kText, 3}});
   table.Add({std::string_view("b"), std::int64_t{2'500'000}, 0.25, Cell()});
-  table.Add({std::string_view("a, \"x\""), std::int64_t{7'500'001}, 0.75, std::string_view("n\nm")});
+  table.Add(
+      {std::string_view("a, \"x\""), std::int64_t{7'500'001}, 0.75, std::string_view("n\nm")});
   table.Add({std::string_view("c"), Cell(), Cell(), Cell()});
   return table;
 }
@@ -30,7 +31,8 @@ std::string FirstName(const Table& table, std::size_t row) {
 
 TEST(Table, FindsColumnsByWordsInAnyOrder) {
   const Table table = Sample();
-  for (const char* word : {"device_self_ms", "device_self", "self_device", "self-cuda", "Device Self"}) {
+  for (const char* word :
+       {"device_self_ms", "device_self", "self_device", "self-cuda", "Device Self"}) {
     const Result<std::size_t> column = FindColumn(table, word);
     ASSERT_TRUE(column.has_value()) << word;
     EXPECT_EQ(*column, 1U) << word;

@@ -23,6 +23,11 @@ std::span<const TableInfo> AllTables();
 // Null: no table of that name.
 const TableInfo* FindTable(std::string_view name);
 
+// Of the column that a grouping adds: stacks and modules say most at their end.
+inline Unit GroupUnit(analyze::GroupBy group_by) {
+  return group_by == analyze::GroupBy::kNameShape ? Unit::kText : Unit::kPath;
+}
+
 // Of the leading input. Absent with the reason of the analysis behind it.
 Known<Table> StepsTable(const Report& report);
 Known<Table> IdleTable(const Report& report);

@@ -111,6 +111,19 @@ std::uint16_t Builder::StreamFor(std::int64_t device_id, std::int64_t stream_id,
   return last_stream_;
 }
 
+bool Builder::Admit(Nanos start_ns, Nanos& duration_ns, std::string_view what) {
+  if (duration_ns < 0) {
+    trace_.losses.Add(LossKind::kNegativeDuration, 1, 0, what);
+    duration_ns = 0;
+  }
+  if (start_ns <= -kLatest || start_ns >= kLatest || duration_ns > kMostTogether - admitted_ns_) {
+    trace_.losses.Add(LossKind::kBadTime, 1, 0, what);
+    return false;
+  }
+  admitted_ns_ += duration_ns;
+  return true;
+}
+
 void Builder::Add(const SliceInput& slice) {
   HostSlices& host = trace_.host;
   host.start_ns.push_back(slice.start_ns);

@@ -64,6 +64,13 @@ class Builder {
   RowId DeviceFor(std::int64_t device_id);
   std::uint16_t StreamFor(std::int64_t device_id, std::int64_t stream_id, RowId process = kNoRow);
 
+  // Whether a span can be used. Beyond the limits sums and differences could overflow 64 bits
+  // somewhere behind: starts up to 2043 as time since 1970, all durations together 18 years. Counts
+  // kBadTime when not; a duration below zero is counted and becomes zero.
+  bool Admit(Nanos start_ns, Nanos& duration_ns, std::string_view what);
+  static constexpr Nanos kLatest = Nanos{1} << 61;
+  static constexpr Nanos kMostTogether = Nanos{1} << 59;
+
   void Add(const SliceInput& slice);
   void Add(const WorkInput& work);
   void Add(const SyncInput& sync);
@@ -98,6 +105,7 @@ class Builder {
                          const T& value);
 
   Trace trace_;
+  Nanos admitted_ns_ = 0;
   std::unordered_map<std::int64_t, RowId> processes_, devices_;
   std::unordered_map<Key, std::uint16_t, KeyHash> threads_, streams_;
   Key last_thread_key_{INT64_MIN, INT64_MIN}, last_stream_key_{INT64_MIN, INT64_MIN};

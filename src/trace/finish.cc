@@ -195,7 +195,12 @@ std::vector<RowId> InnermostOps(const HostSlices& host) {
     if (host.kind[i] == SliceKind::kOp) {
       ops[i] = i;
     } else if (host.parent[i] != kNoRow) {
-      ops[i] = ops[host.parent[i]];
+      // An operator that a crossing slice outlived launches nothing any more.
+      RowId op = ops[host.parent[i]];
+      while (op != kNoRow && host.end_ns(op) <= host.start_ns[i]) {
+        op = host.parent[op] == kNoRow ? kNoRow : ops[host.parent[op]];
+      }
+      ops[i] = op;
     }
   }
   return ops;

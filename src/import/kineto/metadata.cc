@@ -142,7 +142,9 @@ void ReadMetadata(std::string_view key, std::string_view json, trace::Builder& b
       ReadDistributed(root, builder);
     }
   } else if (key == "baseTimeNanoseconds") {
-    info.base_time_ns = ParseInteger(Unquote(json)).value_or(0);
+    const std::int64_t base = ParseInteger(Unquote(json)).value_or(0);
+    // A base that no clock shows would overflow when added to times.
+    if (base > -trace::Builder::kLatest && base < trace::Builder::kLatest) info.base_time_ns = base;
   } else if (key == "traceName") {
     info.trace_name = Unescape(Unquote(json));
   } else if (key == "with_stack") {

@@ -257,15 +257,16 @@ void TraceSink::AddSync(const RawEvent& event) {
   builder_.Add(sync);
 }
 
+bool TraceSink::HasUsableTime(RawEvent& event) {
+  if (event.has_time && (event.has_duration || event.phase != 'X')) {
+    return builder_.Admit(event.time_ns, event.duration_ns, event.name);
+  }
+  trace_.losses.Add(LossKind::kBadTime, 1, 0, event.name);
+  return false;
+}
+
 void TraceSink::OnComplete(RawEvent& event) {
-  if (!event.has_time || !event.has_duration) {
-    trace_.losses.Add(LossKind::kBadTime, 1, 0, event.name);
-    return;
-  }
-  if (event.duration_ns < 0) {
-    trace_.losses.Add(LossKind::kNegativeDuration, 1, 0, event.name);
-    event.duration_ns = 0;
-  }
+  if (!HasUsableTime(event)) return;
   const Category category = CategoryOf(event.category);
   if (category != Category::kUnknown && category != Category::kNone) ++recognized_;
   switch (category) {
@@ -291,11 +292,8 @@ void TraceSink::OnComplete(RawEvent& event) {
   }
 }
 
-void TraceSink::OnInstant(const RawEvent& event) {
-  if (!event.has_time) {
-    trace_.losses.Add(LossKind::kBadTime, 1, 0, event.name);
-    return;
-  }
+void TraceSink::OnInstant(RawEvent& event) {
+  if (!HasUsableTime(event)) return;
   if (event.name == "[memory]" || (event.name == "Memory" && event.bytes != INT64_MIN)) {
     ++recognized_;
     trace::MemoryInput memory;
@@ -319,11 +317,8 @@ void TraceSink::OnInstant(const RawEvent& event) {
                       whole_trace ? std::uint16_t{UINT16_MAX} : ThreadOf(event));
 }
 
-void TraceSink::OnCounter(const RawEvent& event) {
-  if (!event.has_time) {
-    trace_.losses.Add(LossKind::kBadTime, 1, 0, event.name);
-    return;
-  }
+void TraceSink::OnCounter(RawEvent& event) {
+  if (!HasUsableTime(event)) return;
   const StringId track = InternRaw(event.name);
   for (const auto& [key, token] : *event.scalars) {
     if (const auto value = ParseDouble(token)) {

@@ -47,8 +47,9 @@ class TraceSink final : public EventSink {
   Category CategoryOf(std::string_view text);
 
   void OnComplete(RawEvent& event);
-  void OnInstant(const RawEvent& event);
-  void OnCounter(const RawEvent& event);
+  bool HasUsableTime(RawEvent& event);
+  void OnInstant(RawEvent& event);
+  void OnCounter(RawEvent& event);
   void OnNameRecord(const RawEvent& event);
   void AddSlice(const RawEvent& event, trace::SliceKind kind);
   void AddWork(const RawEvent& event, Category category);

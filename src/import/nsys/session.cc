@@ -2,20 +2,11 @@
 #include "import/nsys/session.h"
 
 namespace hone::importer::nsys {
-namespace {
-
-// Times count from the start of the session, or from 1970 after `nsys export --ts-normalize`. The
-// limit leaves room for both until 2043, and for start + duration + span within 64 bits.
-constexpr Nanos kLatest = Nanos{1} << 61;
-// All durations together: 18 years. trace::Finish multiplies sums by ten.
-constexpr Nanos kMostTogether = Nanos{1} << 59;
-
-}  // namespace
 
 bool Session::ReadTime(const Row& row, int column, Nanos& time) {
   if (row.Has(column)) {
     time = row.Int(column);
-    if (time > -kLatest && time < kLatest) return true;
+    if (time > -trace::Builder::kLatest && time < trace::Builder::kLatest) return true;
   }
   builder.trace().losses.Add(LossKind::kBadTime);
   return false;
@@ -25,16 +16,7 @@ bool Session::ReadSpan(const Row& row, int start_column, int end_column, Span& s
   Nanos end = 0;
   if (!ReadTime(row, start_column, span.start_ns) || !ReadTime(row, end_column, end)) return false;
   span.duration_ns = end - span.start_ns;
-  if (span.duration_ns < 0) {
-    builder.trace().losses.Add(LossKind::kNegativeDuration);
-    span.duration_ns = 0;
-  }
-  if (span.duration_ns > kMostTogether - total_duration_ns_) {
-    builder.trace().losses.Add(LossKind::kBadTime);
-    return false;
-  }
-  total_duration_ns_ += span.duration_ns;
-  return true;
+  return builder.Admit(span.start_ns, span.duration_ns, {});
 }
 
 std::uint16_t Session::ThreadOf(const Row& row, int global_tid_column, int global_pid_column) {

@@ -81,7 +81,6 @@ class Session {
   Place last_place_;
   bool has_last_place_ = false;
   std::uint16_t last_stream_ = 0;
-  Nanos total_duration_ns_ = 0;
 };
 
 // metadata.cc: before the events, then names for the threads and processes the events made.

@@ -58,7 +58,7 @@ void WriteCell(JsonWriter& json, const Cell& cell, Unit unit) {
 }
 
 void WriteDeviceMemory(JsonWriter& json, const analyze::DeviceMemory& device) {
-  const char* type = device.type == trace::MemoryDevice::kHost   ? "host"
+  const char* type = device.type == trace::MemoryDevice::kHost  ? "host"
                      : device.type == trace::MemoryDevice::kGpu ? "gpu"
                                                                 : "other";
   json.BeginObject();

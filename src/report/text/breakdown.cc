@@ -12,14 +12,14 @@ namespace hone::report {
 namespace {
 
 // Idle rows by cause, largest first; the crumbs in one row.
-std::vector<BreakdownRow> IdleRows(
-    const std::array<Nanos, analyze::kIdleCauseCount>& causes, Nanos total_ns) {
+std::vector<BreakdownRow> IdleRows(const std::array<Nanos, analyze::kIdleCauseCount>& causes,
+                                   Nanos total_ns) {
   std::vector<BreakdownRow> rows, small;
   for (std::size_t i = 0; i < causes.size(); ++i) {
     if (causes[i] <= 0) continue;
     const auto cause = static_cast<analyze::IdleCause>(i);
-    BreakdownRow row{fmt::format("idle: {}", analyze::IdleCauseText(cause)), Tone::kIdle,
-                     causes[i], cause};
+    BreakdownRow row{fmt::format("idle: {}", analyze::IdleCauseText(cause)), Tone::kIdle, causes[i],
+                     cause};
     const double share = static_cast<double>(causes[i]) / static_cast<double>(total_ns);
     (share < kSmallIdleShare ? small : rows).push_back(std::move(row));
   }
@@ -43,7 +43,8 @@ Known<Breakdown> SplitStep(const Input& input) {
   const analyze::Facts& facts = input.facts;
   if (!facts.timeline) return Known<Breakdown>::Absent(facts.timeline.why_not());
   Breakdown breakdown;
-  breakdown.steps = facts.steps.source == analyze::StepSource::kNone ? 0 : facts.steps.steady_count();
+  breakdown.steps =
+      facts.steps.source == analyze::StepSource::kNone ? 0 : facts.steps.steady_count();
   const analyze::DeviceTimeline& device = facts.timeline->main_device();
   const analyze::TimelineSplit& split = breakdown.steps > 0 ? device.steady : device.whole;
   breakdown.total_ns = split.total_ns;
@@ -88,7 +89,8 @@ void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream
                                                       static_cast<double>(breakdown.total_ns)
                                                 : 0;
     const std::string bar = style.Bar(share, bar_width);
-    out << "  " << PadRight(ElideMiddle(row.label, label_width, style.utf8), label_width) << "  " << style.Paint(row.tone, bar)
+    out << "  " << PadRight(ElideMiddle(row.label, label_width, style.utf8), label_width) << "  "
+        << style.Paint(row.tone, bar)
         << std::string(bar_width - std::min(bar_width, DisplayWidth(bar)), ' ')
         << PadLeft(Fixed(ToMillis(row.time_ns) / steps, 2), kNumber)
         << PadLeft(share > 0 && share < 0.0005 ? "<0.1" : Fixed(share * 100, 1), kPercent) << '\n';

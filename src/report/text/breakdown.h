@@ -17,14 +17,14 @@ namespace hone::report {
 struct BreakdownRow {
   std::string label;
   Tone tone = Tone::kPlain;
-  Nanos time_ns = 0;                          // over the whole window
-  std::optional<analyze::IdleCause> cause;    // of idle rows that stand for one cause
+  Nanos time_ns = 0;                        // over the whole window
+  std::optional<analyze::IdleCause> cause;  // of idle rows that stand for one cause
 };
 
 struct Breakdown {
-  std::vector<BreakdownRow> rows;   // work first, then idle by size; no empty rows
-  Nanos total_ns = 0;               // the rows sum to it
-  std::size_t steps = 0;            // steady steps in the window; 0: the whole device span
+  std::vector<BreakdownRow> rows;  // work first, then idle by size; no empty rows
+  Nanos total_ns = 0;              // the rows sum to it
+  std::size_t steps = 0;           // steady steps in the window; 0: the whole device span
 };
 
 // Idle causes below this share of the whole stand together in one row, when there are several.

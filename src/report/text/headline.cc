@@ -49,11 +49,11 @@ std::string DeviceText(const Input& input, const Style& style) {
 // "4 steps of 195 ms (p95 200 ms)", "3 steady steps after 1 of warm-up, …".
 std::string StepsText(const analyze::Steps& steps) {
   if (steps.source == analyze::StepSource::kNone) return "no steps found";
-  std::string text = steps.warm_up_count == 0
-                         ? Count(steps.steps.size(), "step")
-                         : fmt::format("{} after {} of warm-up",
-                                       Count(steps.steady_count(), "steady step"),
-                                       steps.warm_up_count);
+  std::string text =
+      steps.warm_up_count == 0
+          ? Count(steps.steps.size(), "step")
+          : fmt::format("{} after {} of warm-up", Count(steps.steady_count(), "steady step"),
+                        steps.warm_up_count);
   if (!steps.stats) return text;
   text += steps.warm_up_count == 0 ? " of " : ", ";
   text += HumanDuration(steps.stats->median_ns);
@@ -65,10 +65,9 @@ std::string BusyText(const analyze::Facts& facts) {
   const analyze::DeviceTimeline& device = facts.timeline->main_device();
   const bool stepped = facts.steps.source != analyze::StepSource::kNone;
   const analyze::TimelineSplit& split = stepped ? device.steady : device.whole;
-  const double busy =
-      split.total_ns > 0
-          ? static_cast<double>(split.busy_ns) / static_cast<double>(split.total_ns)
-          : 0;
+  const double busy = split.total_ns > 0
+                          ? static_cast<double>(split.busy_ns) / static_cast<double>(split.total_ns)
+                          : 0;
   return fmt::format("GPU busy {}{}", Percent(busy),
                      stepped ? "" : " of " + HumanDuration(split.total_ns));
 }

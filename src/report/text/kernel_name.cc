@@ -24,8 +24,8 @@ std::string ShortKernelName(std::string_view name) {
   name.remove_prefix(5);
   const std::size_t list = ParameterList(name);
   if (list != std::string_view::npos && list > 0) name = name.substr(0, list);
-  static constexpr std::array<std::string_view, 3> kNoise = {"at::native::",
-                                                             "(anonymous namespace)::", "at::cuda::"};
+  static constexpr std::array<std::string_view, 3> kNoise = {
+      "at::native::", "(anonymous namespace)::", "at::cuda::"};
   std::string text;
   for (std::size_t at = 0; at < name.size();) {
     bool noise = false;

@@ -17,21 +17,28 @@ double Ratio(Nanos part, Nanos whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// "Of its whole 80.1 ms": time per step where there are steps, of the trace where not.
+// Sums over the whole trace, told per step where the steps are the whole trace.
 class PerStep {
  public:
-  explicit PerStep(const Input& input)
-      : steps_(input.facts.steps.source == analyze::StepSource::kNone
-                   ? 0
-                   : input.facts.steps.steps.size()) {}
-  // For sums over the whole trace.
+  explicit PerStep(const Input& input) {
+    const analyze::Facts& facts = input.facts;
+    Nanos inside = 0;
+    for (const analyze::Step& step : facts.steps.steps) inside += step.span.length();
+    const Nanos span = facts.timeline ? facts.timeline->main_device().whole.total_ns : inside;
+    // Nine tenths: the first step's launches and the last one's tail lie outside as a rule.
+    if (Ratio(inside, span) >= 0.9) steps_ = facts.steps.steps.size();
+  }
+  bool known() const { return steps_ > 0; }
+  std::uint64_t Count(std::uint64_t whole) const {
+    return whole / std::max<std::size_t>(steps_, 1);
+  }
   std::string Time(Nanos whole_ns) const {
-    if (steps_ == 0) return HumanDuration(whole_ns);
+    if (!known()) return HumanDuration(whole_ns) + " in all";
     return HumanDuration(whole_ns / static_cast<Nanos>(steps_)) + " a step";
   }
 
  private:
-  std::size_t steps_;
+  std::size_t steps_ = 0;
 };
 
 // "1" and not "1.00" where it comes out even.
@@ -66,7 +73,10 @@ std::string MatrixUnits(const analyze::EfficiencyFacts& facts) {
 std::string Speed(const analyze::EfficiencyFacts& facts) {
   std::string text;
   if (facts.tflops_per_s) {
-    text = fmt::format("{} TFLOP/s over the steady steps", ThreeDigits(*facts.tflops_per_s));
+    const double speed = *facts.tflops_per_s;
+    text =
+        fmt::format("{} over the steady steps", speed < 0.1 ? ThreeDigits(speed * 1e3) + " GFLOP/s"
+                                                            : ThreeDigits(speed) + " TFLOP/s");
     if (facts.model_flops_utilization) {
       text += fmt::format(", {} of the peak (MFU)", Percent(*facts.model_flops_utilization));
     }
@@ -82,21 +92,22 @@ std::string Speed(const analyze::EfficiencyFacts& facts) {
   return text;
 }
 
-std::string Kernels(const analyze::Facts& facts) {
+std::string Kernels(const Input& input) {
+  const analyze::Facts& facts = input.facts;
   const analyze::KernelSizes& sizes = *facts.kernel_sizes;
   if (sizes.kernels == 0) return "";
   std::string text = WithThousands(sizes.kernels);
-  const std::size_t steps = facts.steps.steps.size();
-  if (steps > 1 && facts.steps.source != analyze::StepSource::kNone) {
-    text += fmt::format(", about {} a step", WithThousands(sizes.kernels / steps));
+  const PerStep per_step(input);
+  if (per_step.known()) {
+    text += fmt::format(", about {} a step", WithThousands(per_step.Count(sizes.kernels)));
   }
   text += fmt::format("; {} under 10 us", Percent(static_cast<double>(sizes.under_10us) /
                                                   static_cast<double>(sizes.kernels)));
   if (facts.launches && facts.launches->launches > 0) {
     const analyze::LaunchFacts& launches = *facts.launches;
-    text += fmt::format("; {} launched onto an empty stream",
-                        Percent(static_cast<double>(launches.starved) /
-                                static_cast<double>(launches.launches)));
+    text += fmt::format(
+        "; {} launched onto an empty stream",
+        Percent(static_cast<double>(launches.starved) / static_cast<double>(launches.launches)));
     text += fmt::format("; a launch call takes {}", HumanDuration(launches.call_p50_ns));
   }
   return text;
@@ -142,6 +153,17 @@ void AddSyncs(const Input& input, const Style& style, std::vector<Note>& notes) 
   }
 }
 
+// Which device the numbers are of, where there are several.
+std::string Devices(const Input& input) {
+  const analyze::Timeline& timeline = *input.facts.timeline;
+  if (timeline.devices.size() < 2) return "";
+  const trace::RowId row = timeline.main_device().device;
+  const std::int64_t id = row < input.trace.devices.size() ? input.trace.devices[row].id : -1;
+  return fmt::format(
+      "busy, idle and the bars are of {}, the busiest of {}; --table devices has each",
+      id < 0 ? std::string("one device") : fmt::format("GPU {}", id), timeline.devices.size());
+}
+
 std::string Loader(const analyze::LoaderFacts& loader) {
   const char* mode = loader.mode == analyze::LoaderMode::kInProcess ? "in the main process"
                      : loader.mode == analyze::LoaderMode::kWorkers ? "by worker processes"
@@ -149,8 +171,8 @@ std::string Loader(const analyze::LoaderFacts& loader) {
   std::string text = mode;
   const char* comma = text.empty() ? "" : ", ";
   if (loader.per_step_ns) {
-    text += fmt::format("{}{} a step", comma,
-                        HumanDuration(static_cast<Nanos>(*loader.per_step_ns)));
+    text +=
+        fmt::format("{}{} a step", comma, HumanDuration(static_cast<Nanos>(*loader.per_step_ns)));
     if (loader.step_share) text += fmt::format(" ({} of it)", Percent(*loader.step_share));
   } else {
     text += fmt::format("{}{} in {}", comma, HumanDuration(loader.total_ns),
@@ -194,8 +216,9 @@ std::string Skew(const analyze::SkewFacts& skew) {
 }
 
 std::string Memory(const analyze::DeviceMemory& device) {
-  std::string text = fmt::format("peak {} {}", HumanBytes(static_cast<double>(device.peak_allocated)),
-                                 device.relative ? "above the start of the trace" : "allocated");
+  std::string text =
+      fmt::format("peak {} {}", HumanBytes(static_cast<double>(device.peak_allocated)),
+                  device.relative ? "above the start of the trace" : "allocated");
   if (device.peak_reserved >= 0) {
     text += fmt::format(", {} reserved", HumanBytes(static_cast<double>(device.peak_reserved)));
   }
@@ -219,9 +242,10 @@ std::vector<Note> CollectNotes(const Report& report, const Style& style) {
   const auto add = [&](const char* label, std::string text) {
     if (!text.empty()) notes.push_back({label, style.Clean(text)});
   };
+  if (facts.timeline) add("devices", Devices(input));
   if (facts.efficiency) add("matrix units", MatrixUnits(*facts.efficiency));
   if (facts.efficiency) add("efficiency", Speed(*facts.efficiency));
-  if (facts.kernel_sizes) add("kernels", Kernels(facts));
+  if (facts.kernel_sizes) add("kernels", Kernels(input));
   if (facts.loader) add("data loading", Loader(*facts.loader));
   if (facts.transfers) add("copies", Copies(*facts.transfers, input));
   if (facts.syncs) AddSyncs(input, style, notes);

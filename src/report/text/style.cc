@@ -41,8 +41,7 @@ std::string Style::Bar(double share, std::size_t bar_width) const {
   share = std::min(share, 1.0);
   std::string bar;
   if (!utf8) {
-    const auto full = static_cast<std::size_t>(
-        std::lround(share * static_cast<double>(bar_width)));
+    const auto full = static_cast<std::size_t>(std::lround(share * static_cast<double>(bar_width)));
     return std::string(std::max<std::size_t>(full, 1), '#');
   }
   static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};

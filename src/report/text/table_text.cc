@@ -14,9 +14,11 @@
 namespace hone::report {
 namespace {
 
-constexpr std::size_t kGap = 2;          // columns between columns
-constexpr std::size_t kLeastText = 14;   // a text column keeps this much before others are dropped
-constexpr std::size_t kMostText = 200;   // and never asks for more than this
+constexpr std::size_t kGap = 2;         // columns between columns
+constexpr std::size_t kLeastName = 26;  // the first text column keeps this much before others go
+constexpr std::size_t kLeastText = 14;  // and other texts this much
+constexpr int kWholeOrNot = 5;  // texts of this rank and above are shown whole or not at all
+constexpr std::size_t kMostText = 200;  // and never asks for more than this
 
 bool IsTextUnit(Unit unit) {
   return unit == Unit::kText || unit == Unit::kPath || unit == Unit::kKernel;
@@ -68,9 +70,8 @@ std::string CellText(const Cell& cell, Unit unit, int decimals, const Style& sty
 }
 
 bool HasValue(const Table& table, std::size_t column) {
-  return std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-    return !row[column].absent();
-  });
+  return std::any_of(table.rows.begin(), table.rows.end(),
+                     [&](const auto& row) { return !row[column].absent(); });
 }
 
 Shown Measure(const Table& table, std::size_t column, const Style& style) {
@@ -90,7 +91,9 @@ Shown Measure(const Table& table, std::size_t column, const Style& style) {
   std::size_t longest = 0;
   for (const std::string& word : WrapWords(words, 1)) longest = std::max(longest, word.size());
   shown.natural = std::max(widest, longest);
-  shown.least = shown.text ? std::min(std::max(longest, kLeastText), shown.natural) : shown.natural;
+  const std::size_t least = column == 0 ? kLeastName : kLeastText;
+  const bool shrinks = shown.text && about.rank < kWholeOrNot;
+  shown.least = shrinks ? std::min(std::max(longest, least), shown.natural) : shown.natural;
   shown.natural = std::min(shown.natural, kMostText);
   shown.header.push_back(std::move(words));
   return shown;
@@ -116,8 +119,8 @@ std::vector<std::string> Fit(const Table& table, std::vector<Shown>& columns, st
   }
   // Only columns that must stay are left: squeeze the texts.
   while (LeastWidth(columns) > width) {
-    const auto widest = std::max_element(
-        columns.begin(), columns.end(), [](const Shown& a, const Shown& b) {
+    const auto widest =
+        std::max_element(columns.begin(), columns.end(), [](const Shown& a, const Shown& b) {
           return (a.text ? a.least : 0) < (b.text ? b.least : 0);
         });
     if (widest == columns.end() || !widest->text || widest->least <= 4) break;
@@ -185,7 +188,11 @@ void WriteTable(const Table& table, const Style& style, const TableTextOptions& 
   const std::size_t width = style.width - std::min(style.width, options.indent);
   std::vector<std::string> dropped = Fit(table, columns, width);
   Widen(columns, width);
-  if (options.fill) columns[0].width += width - std::min(width, TotalWidth(columns));
+  if (options.fill) {
+    const auto text = std::find_if(columns.begin(), columns.end(),
+                                   [](const Shown& column) { return column.text; });
+    if (text != columns.end()) text->width += width - std::min(width, TotalWidth(columns));
+  }
   WriteHeader(columns, options.indent, style, out);
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     std::string line;
@@ -199,8 +206,8 @@ void WriteTable(const Table& table, const Style& style, const TableTextOptions& 
   if (!options.notes) return;
   std::string note;
   if (table.left_out > 0) {
-    note = fmt::format("{} {} more (--limit 0 shows all)", style.more(),
-                       Count(table.left_out, "row"));
+    note =
+        fmt::format("{} {} (--limit 0 shows all)", style.more(), Count(table.left_out, "more row"));
   }
   if (!dropped.empty()) {
     note += fmt::format("{}not shown: {} (--csv has every column)", note.empty() ? "" : "; ",

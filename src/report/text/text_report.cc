@@ -44,7 +44,8 @@ void WriteTop(const Known<Table>& table,
               std::ostream& out) {
   if (!table || table->rows.empty()) return;
   out << '\n';
-  WriteTable(Extract(*table, columns, kTopRows), style, {.indent = 2, .fill = true, .notes = false}, out);
+  WriteTable(Extract(*table, columns, kTopRows), style, {.indent = 2, .fill = true, .notes = false},
+             out);
 }
 
 void WriteTops(const Report& report, const Style& style, std::ostream& out) {
@@ -57,6 +58,11 @@ void WriteTops(const Report& report, const Style& style, std::ostream& out) {
   const bool device = facts.timeline.has_value() && facts.trust.present.api_calls > 0;
   // A column of the table itself; cannot fail.
   (void)Shape(*ops, {.sort = device ? "device_self_ms" : "host_self_ms"});
+  const std::size_t self = *FindColumn(*ops, device ? "device_self_ms" : "host_self_ms");
+  std::erase_if(ops->rows, [&](const std::vector<Cell>& row) {
+    const std::int64_t* time = row[self].integer();
+    return time == nullptr || *time == 0;
+  });
   if (device) {
     WriteTop(ops,
              {{"name", "top_ops,_by_the_device_time_they_launch"},
@@ -70,8 +76,7 @@ void WriteTops(const Report& report, const Style& style, std::ostream& out) {
              {{"name", "top_ops,_by_host_time"},
               {"calls", "calls"},
               {"host_self_ms", "self_ms"},
-              {"host_total_ms", "total_ms"},
-              {"host_self_share", "share"}},
+              {"host_total_ms", "total_ms"}},
              style, out);
   }
 }
@@ -97,13 +102,13 @@ void WriteRanks(const Report& report, const Style& style, std::ostream& out) {
 
 bool IsPlainWord(const std::string& text) {
   return !text.empty() && text[0] != '-' &&
-         text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./+=:@%,") == std::string::npos;
+         text.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+             "_-./+=:@%,") == std::string::npos;
 }
 
 // The table that says more about the largest part of the step.
-std::pair<std::string, std::string> NextTable(const Known<Breakdown>& breakdown,
-                                              bool python) {
+std::pair<std::string, std::string> NextTable(const Known<Breakdown>& breakdown, bool python) {
   const std::pair<std::string, std::string> ops = {"--table ops", "every operator"};
   if (!breakdown || breakdown->rows.empty()) return ops;
   const BreakdownRow& largest =
@@ -118,10 +123,10 @@ std::pair<std::string, std::string> NextTable(const Known<Breakdown>& breakdown,
     case analyze::IdleCause::kCopy: return {"--table syncs", "every call that makes the host wait"};
     case analyze::IdleCause::kCommunication: return {"--table collectives", "every collective"};
     case analyze::IdleCause::kLaunch:
-      return {"--table ops --sort host_self", "what costs the host most"};
+      return {"--table ops --sort host_self", "what costs the host"};
     case analyze::IdleCause::kHostWork:
       if (python) return {"--table python", "where Python spends its time"};
-      return {"--table ops --sort host_self", "what costs the host most"};
+      return {"--table ops --sort host_self", "what costs the host"};
     default: return {"--table idle", "every cause of idle time"};
   }
 }
@@ -131,7 +136,8 @@ void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const St
   const std::string path = ShownPath(report, report.leading());
   const std::pair<std::string, std::string> lines[] = {
       NextTable(breakdown, report.leading().facts.python.has_value()),
-      {"--all", "every section"}, {"--json", "all of it, for programs"}};
+      {"--all", "every section"},
+      {"--json", "all of it, for programs"}};
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
   std::size_t longest = 0;
@@ -168,7 +174,8 @@ void WriteAll(const Report& report, const TextOptions& options, std::ostream& ou
     Known<Table> table = info.build(report);
     if (!table) continue;  // the first screen said why
     const TableShape shape = {
-        .sort = "", .reverse = false,
+        .sort = "",
+        .reverse = false,
         .limit = options.all_limit == 0 ? std::nullopt : std::optional(options.all_limit)};
     (void)Shape(*table, shape);
     out << '\n';
@@ -181,9 +188,8 @@ void WriteAll(const Report& report, const TextOptions& options, std::ostream& ou
 void WriteTextTable(const Known<Table>& table, std::string_view name, const Style& style,
                     std::ostream& out) {
   if (!table) {
-    WriteLabelled(fmt::format("{}:", name), name.size() + 2,
-                  fmt::format("not in this trace ({})", style.Clean(table.why_not())), style, out,
-                  Tone::kStrong);
+    WriteLabelled(fmt::format("{}:", name), name.size() + 2, style.Clean(table.why_not()), style,
+                  out, Tone::kStrong);
     return;
   }
   WriteParts({table->name, table->title}, {Tone::kStrong}, 2, style, out);
