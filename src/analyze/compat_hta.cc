@@ -133,8 +133,8 @@ std::vector<Row> LoadRows(const trace::Trace& trace) {
   for (RowId i = 0; i < host.size(); ++i) {
     const std::int64_t stream = trace.op_details[host.detail[i]].stream;
     if (stream < 0 || !filter.Keeps(0, RoundUp(host.start_ns[i]))) continue;
-    rows.push_back({RoundUp(host.start_ns[i]), RoundEnd(host.start_ns[i], host.duration_ns[i]),
-                    NAN, stream, classify(host.name[i]), true});
+    rows.push_back({RoundUp(host.start_ns[i]), RoundEnd(host.start_ns[i], host.duration_ns[i]), NAN,
+                    stream, classify(host.name[i]), true});
   }
   SortRows(rows, [](const Row& a, const Row& b) { return a.begin < b.begin; });
   return rows;

@@ -23,38 +23,38 @@ struct DurationStats {
 
 struct KernelRow {
   StringId name = StringId::kEmpty;
-  StringId op = StringId::kEmpty;       // name of the launching operator; empty: none
-  StringId group = StringId::kEmpty;    // shape text, stack or module when grouped so
+  StringId op = StringId::kEmpty;     // name of the launching operator; empty: none
+  StringId group = StringId::kEmpty;  // shape text, stack or module when grouped so
   WorkClass work_class = WorkClass::kCompute;
   trace::WorkKind kind = trace::WorkKind::kKernel;
   DurationStats time;
-  double share = 0;                     // of the summed time of all device work
-  float occupancy_pct = -1;             // time-weighted mean of the recorded estimate; -1 absent
+  double share = 0;          // of the summed time of all device work
+  float occupancy_pct = -1;  // time-weighted mean of the recorded estimate; -1 absent
 };
 
 struct KernelTable {
   GroupBy group_by = GroupBy::kName;
-  std::vector<KernelRow> rows;          // by total time, largest first
-  Nanos total_ns = 0;                   // sum over rows
+  std::vector<KernelRow> rows;  // by total time, largest first
+  Nanos total_ns = 0;           // sum over rows
 };
 
 struct OpRow {
   StringId name = StringId::kEmpty;
   StringId group = StringId::kEmpty;
-  trace::SliceKind kind = trace::SliceKind::kOp;   // kOp or kAnnotation
+  trace::SliceKind kind = trace::SliceKind::kOp;  // kOp or kAnnotation
   std::uint64_t calls = 0;
   // Host: total = inclusive (a recursive call counts once), self = minus direct children.
   Nanos host_total_ns = 0, host_self_ns = 0, host_mean_ns = 0, host_p50_ns = 0, host_p95_ns = 0;
   // Device: self = summed time of the work it launched itself, total = with its descendants.
   Nanos device_total_ns = 0, device_self_ns = 0;
-  std::uint64_t kernels = 0;            // launched by itself
+  std::uint64_t kernels = 0;  // launched by itself
   double host_self_share = 0, device_self_share = 0;
 };
 
 struct OpTable {
   GroupBy group_by = GroupBy::kName;
-  std::vector<OpRow> rows;              // by device_self, then host_self, largest first
-  Nanos unattributed_device_ns = 0;     // device work that no operator launched, as far as known
+  std::vector<OpRow> rows;           // by device_self, then host_self, largest first
+  Nanos unattributed_device_ns = 0;  // device work that no operator launched, as far as known
   std::uint64_t unattributed_count = 0;
 };
 

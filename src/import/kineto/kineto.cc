@@ -44,8 +44,8 @@ void ReadWindow(const kineto::Window& window, bool array_form, kineto::EventSink
                 window.first && !outcome.saw_events, window.last, array_form);
 }
 
-Result<trace::Trace> Load(ByteSource& source, const std::string& path,
-                          const ImportOptions& options, std::size_t window_bytes) {
+Result<trace::Trace> Load(ByteSource& source, const std::string& path, const ImportOptions& options,
+                          std::size_t window_bytes) {
   trace::Builder builder;
   trace::TraceInfo& info = builder.trace().info;
   kineto::TraceSink sink(builder);
