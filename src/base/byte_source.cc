@@ -22,7 +22,10 @@ constexpr std::size_t kInputChunk = 256 * 1024;
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
-  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  File(File&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)),
+        unread_(std::move(other.unread_)),
+        error_(std::move(other.error_)) {}
   File& operator=(File&&) = delete;
   ~File() {
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -30,7 +33,9 @@ class File {
 
   // Bytes read; less than `count` only at the end of the file or on an error, kept in error().
   std::size_t Read(void* out, std::size_t count) {
-    std::size_t done = 0;
+    std::size_t done = std::min(count, unread_.size());
+    std::memcpy(out, unread_.data(), done);
+    unread_.erase(0, done);
     while (done < count) {
       const ssize_t got = ::read(descriptor_, static_cast<char*>(out) + done, count - done);
       if (got < 0 && errno == EINTR) continue;
@@ -40,10 +45,13 @@ class File {
     }
     return done;
   }
+  // Gives bytes back to be read again: pipes cannot be rewound.
+  void Unread(std::string_view bytes) { unread_.insert(0, bytes); }
   const std::string& error() const { return error_; }
 
  private:
   int descriptor_;
+  std::string unread_;
   std::string error_;
 };
 
@@ -241,7 +249,8 @@ Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path) {
   if (S_ISDIR(status.st_mode)) return Error("is a directory");
   const std::uint64_t size = status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
   unsigned char magic[4] = {};
-  const ssize_t got = ::pread(descriptor, magic, sizeof magic, 0);
+  const std::size_t got = file.Read(magic, sizeof magic);
+  file.Unread({reinterpret_cast<const char*>(magic), got});
   std::unique_ptr<ByteSource> source;
   if (got >= 2 && magic[0] == 0x1f && magic[1] == 0x8b) {
     source = std::make_unique<GzipSource>(std::move(file), size);
@@ -259,6 +268,9 @@ std::unique_ptr<ByteSource> MemoryByteSource(std::string_view bytes) {
 }
 
 std::string ReadFileHead(const std::string& path, std::size_t count) {
+  struct stat status {};
+  // What is read from a pipe is gone for the next reader.
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return {};
   File file(descriptor);

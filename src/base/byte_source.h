@@ -41,7 +41,8 @@ Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path);
 // Over memory that outlives the source; compression is not undone.
 std::unique_ptr<ByteSource> MemoryByteSource(std::string_view bytes);
 
-// The first bytes of a file as they stand on disk, at most `count`; empty if it cannot be read.
+// The first bytes of a file as they stand on disk, at most `count`; empty if it cannot be read
+// or is no regular file.
 std::string ReadFileHead(const std::string& path, std::size_t count);
 
 }  // namespace hone

@@ -53,7 +53,7 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path, const Imp
   while (const kineto::Window* window = reader.Next()) {
     if (window->first && !LooksLikeTrace(*window, reader.array_form())) {
       if (!window->body.empty()) return Error(kNotATrace);
-      if (source.input_size() == 0) return Error("is empty; was the recording interrupted?");
+      if (source.input_taken() == 0) return Error("is empty; was the recording interrupted?");
       return Error(source.damage().empty() ? std::string(kNotATrace)
                                            : source.damage() + "; nothing before it could be read");
     }
