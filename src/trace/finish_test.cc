@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/finish.h"
+
+#include <gtest/gtest.h>
+
+#include "trace/builder.h"
+
+namespace hone::trace {
+namespace {
+
+class FinishTest : public ::testing::Test {
+ protected:
+  void Slice(const char* name, SliceKind kind, Nanos start, Nanos end, std::int64_t id = 0,
+             std::int64_t tid = 1) {
+    SliceInput slice;
+    slice.name = builder_.Intern(name);
+    slice.kind = kind;
+    slice.start_ns = start;
+    slice.duration_ns = end - start;
+    slice.id = id;
+    slice.thread = builder_.ThreadFor(100, tid);
+    builder_.Add(slice);
+  }
+  void Work(Nanos start, Nanos end, std::int64_t correlation, std::int64_t external = 0,
+            std::int64_t stream = 7) {
+    WorkInput work;
+    work.name = builder_.Intern("kernel");
+    work.start_ns = start;
+    work.duration_ns = end - start;
+    work.correlation = correlation;
+    work.external_id = external;
+    work.stream = builder_.StreamFor(0, stream);
+    builder_.Add(work);
+  }
+  Trace Done() { return std::move(builder_).Finish(); }
+  Builder builder_;
+};
+
+TEST_F(FinishTest, SortsByThreadStartAndLengthAndFindsParents) {
+  Slice("late", SliceKind::kOp, 50'000, 60'000, 0, 2);
+  Slice("inner", SliceKind::kOp, 20'000, 30'000);
+  Slice("outer", SliceKind::kOp, 20'000, 90'000);
+  Slice("after", SliceKind::kOp, 90'000, 95'000);
+  const Trace trace = Done();
+  const char* expected[] = {"late", "outer", "inner", "after"};
+  for (RowId i = 0; i < 4; ++i) EXPECT_EQ(trace.HostName(i), expected[i]);
+  EXPECT_EQ(trace.host.parent[2], 1U);
+  EXPECT_EQ(trace.host.parent[3], kNoRow);
+  EXPECT_EQ(trace.threads[1].first_slice, 1U);
+  EXPECT_EQ(trace.threads[1].last_slice, 4U);
+}
+
+TEST_F(FinishTest, LinksWorkToItsCallAndTheInnermostOperator) {
+  Slice("outer", SliceKind::kOp, 0, 100'000);
+  Slice("inner", SliceKind::kOp, 10'000, 50'000);
+  Slice("launch", SliceKind::kApi, 20'000, 25'000, 5);
+  Work(40'000, 45'000, 5);
+  Work(60'000, 65'000, 99);
+  const Trace trace = Done();
+  EXPECT_EQ(trace.HostName(trace.device.api[0]), "launch");
+  EXPECT_EQ(trace.HostName(trace.device.op[0]), "inner");
+  EXPECT_EQ(trace.device.api[1], kNoRow);
+  EXPECT_EQ(trace.losses[LossKind::kUnlinkedDeviceWork].count, 1U);
+  EXPECT_EQ(trace.losses[LossKind::kUnlinkedDeviceWork].time_ns, 5'000);
+}
+
+TEST_F(FinishTest, ExternalIdHelpsWhereTheCallIsMissingAndLosesAConflict) {
+  Slice("named", SliceKind::kOp, 0, 10'000, 42);
+  Slice("around", SliceKind::kOp, 20'000, 40'000, 43);
+  Slice("launch", SliceKind::kApi, 25'000, 26'000, 5);
+  Work(30'000, 31'000, 77, 42);  // no call in the file
+  Work(32'000, 33'000, 5, 42);   // the call says "around", the id says "named"
+  const Trace trace = Done();
+  EXPECT_EQ(trace.HostName(trace.device.op[0]), "named");
+  EXPECT_EQ(trace.HostName(trace.device.op[1]), "around");
+  EXPECT_EQ(trace.losses[LossKind::kLinkConflict].count, 1U);
+}
+
+TEST_F(FinishTest, AReusedCorrelationGoesToTheLatestCallBefore) {
+  Slice("first", SliceKind::kApi, 10'000, 11'000, 5);
+  Slice("second", SliceKind::kApi, 50'000, 51'000, 5);
+  Work(20'000, 21'000, 5);
+  Work(60'000, 61'000, 5);
+  const Trace trace = Done();
+  EXPECT_EQ(trace.HostName(trace.device.api[0]), "first");
+  EXPECT_EQ(trace.HostName(trace.device.api[1]), "second");
+  EXPECT_EQ(trace.losses[LossKind::kAmbiguousCorrelation].count, 1U);
+}
+
+TEST_F(FinishTest, AnOperatorThatEndedLaunchesNothing) {
+  Slice("op", SliceKind::kOp, 0, 100'000);
+  Slice("range", SliceKind::kAnnotation, 50'000, 300'000);  // crosses the end of op
+  Slice("inside", SliceKind::kApi, 60'000, 61'000, 1);
+  Slice("outside", SliceKind::kApi, 200'000, 201'000, 2);
+  Work(70'000, 71'000, 1);
+  Work(210'000, 211'000, 2);
+  const Trace trace = Done();
+  EXPECT_EQ(trace.losses[LossKind::kCrossingSlices].count, 1U);
+  EXPECT_EQ(trace.HostName(trace.device.op[0]), "op");
+  EXPECT_EQ(trace.device.op[1], kNoRow);
+}
+
+TEST_F(FinishTest, OneMadDurationDoesNotDecideEverything) {
+  for (int i = 0; i < 10; ++i) Work(i * 10'000, i * 10'000 + 5'000, 0);
+  Work(50'000, 900'000'000'000, 0, 0, 8);
+  const Trace trace = Done();
+  EXPECT_EQ(trace.losses[LossKind::kImplausibleDuration].count, 1U);
+  Nanos total = 0;
+  for (const Nanos duration : trace.device.duration_ns) total += duration;
+  EXPECT_EQ(total, 50'000);
+}
+
+TEST_F(FinishTest, OneLongKernelAmongShortOnesIsBelieved) {
+  for (int i = 0; i < 10; ++i) Work(i * 10'000, i * 10'000 + 5'000, 0);
+  Work(100'000, 50'000'000, 0);
+  Slice("host", SliceKind::kOp, 0, 51'000'000);  // the host waits for it
+  const Trace trace = Done();
+  EXPECT_EQ(trace.losses[LossKind::kImplausibleDuration].count, 0U);
+}
+
+TEST_F(FinishTest, OverlapOnOneStreamIsCountedOnceWithItsTime) {
+  Work(0, 10'000, 0);
+  Work(8'000, 12'000, 0);
+  Work(9'000, 11'000, 0, 0, 8);  // another stream
+  const Trace trace = Done();
+  EXPECT_EQ(trace.losses[LossKind::kStreamOverlap].count, 1U);
+  EXPECT_EQ(trace.losses[LossKind::kStreamOverlap].time_ns, 2'000);
+}
+
+TEST(Builder, RefusesTimesThatWouldOverflow) {
+  Builder builder;
+  Nanos duration = 5;
+  EXPECT_TRUE(builder.Admit(0, duration, "x"));
+  EXPECT_FALSE(builder.Admit(Builder::kLatest, duration, "x"));
+  duration = Builder::kMostTogether;
+  EXPECT_FALSE(builder.Admit(0, duration, "x"));
+  duration = -3;
+  EXPECT_TRUE(builder.Admit(0, duration, "x"));
+  EXPECT_EQ(duration, 0);
+  EXPECT_EQ(builder.trace().losses[LossKind::kBadTime].count, 2U);
+  EXPECT_EQ(builder.trace().losses[LossKind::kNegativeDuration].count, 1U);
+}
+
+TEST(Builder, KeepsEqualDetailsOnce) {
+  Builder builder;
+  OpDetail detail;
+  EXPECT_EQ(builder.Detail(detail), 0U);
+  detail.dims = builder.Intern("[[1]]");
+  EXPECT_EQ(builder.Detail(detail), 1U);
+  EXPECT_EQ(builder.Detail(detail), 1U);
+  detail.stream = 3;
+  EXPECT_EQ(builder.Detail(detail), 2U);
+}
+
+}  // namespace
+}  // namespace hone::trace
