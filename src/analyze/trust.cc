@@ -104,6 +104,13 @@ InputPresence CountPresence(const trace::Trace& trace) {
       case WorkKind::kGraph: ++present.graphs; break;
     }
   }
+  std::vector<bool> active(trace.processes.size(), false);
+  for (const trace::Thread& thread : trace.threads) {
+    if (thread.last_slice > thread.first_slice && thread.process < active.size()) {
+      active[thread.process] = true;
+    }
+  }
+  present.processes = static_cast<std::uint64_t>(std::count(active.begin(), active.end(), true));
   present.memory_events = trace.memory.size();
   present.counters = trace.counters.size();
   present.syncs = trace.syncs.size();

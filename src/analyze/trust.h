@@ -22,7 +22,8 @@ struct TrustReason {
   std::string text;  // one clause with both numbers and the way out
 };
 
-struct InputPresence {  // counts of what the file holds
+struct InputPresence {          // counts of what the file holds
+  std::uint64_t processes = 0;  // with host activity; recorders also name one for every device
   std::uint64_t ops = 0, annotations = 0, api_calls = 0, python = 0, os_calls = 0;
   std::uint64_t kernels = 0, copies = 0, sets = 0, graphs = 0;
   std::uint64_t memory_events = 0, counters = 0, syncs = 0, flows = 0;

@@ -131,7 +131,7 @@ void WriteTraceSection(JsonWriter& json, const Report& report, const Input& inpu
   json.Key("devices").BeginArray();
   for (const trace::Device& device : input.trace.devices) WriteDevice(json, device);
   json.EndArray();
-  json.Field("processes", input.trace.processes.size());
+  json.Field("processes", input.facts.trust.present.processes);
   json.Field("events", info.events_seen);
   json.Field("input_bytes", info.input_bytes);
   json.Field("raw_bytes", info.raw_bytes);

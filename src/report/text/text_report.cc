@@ -145,11 +145,9 @@ void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const St
       {"--json", "for programs"}};
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
-  std::size_t longest = 0;
-  for (const auto& line : lines) longest = std::max(longest, line.second.size());
-  // With a long path the lines would say nothing else; the user knows it.
-  const bool usable = report.inputs.size() == 1 && IsPlainWord(path) &&
-                      8 + 14 + path.size() + width + 3 + longest <= style.width;
+  // Lines that can be pasted as they are; the remarks give way first.
+  const bool usable =
+      report.inputs.size() == 1 && IsPlainWord(path) && 8 + 14 + path.size() + width <= style.width;
   const std::string trace = usable ? path : "TRACE";
   out << '\n';
   const char* label = "next  ";
