@@ -92,7 +92,7 @@ std::vector<Nanos> DeviceTotals(const Trace& trace, const Lineage& lineage) {
     const RowId at = nested || op == kNoRow ? api : op;
     if (at != kNoRow) total[at] = SaturatingAdd(total[at], device.duration_ns[i]);
   }
-  for (RowId i = static_cast<RowId>(host.size()); i-- > 0;) {
+  for (auto i = static_cast<RowId>(host.size()); i-- > 0;) {
     const RowId parent = host.parent[i];
     if (parent != kNoRow && total[i] != 0) total[parent] = SaturatingAdd(total[parent], total[i]);
   }

@@ -22,7 +22,7 @@ std::vector<Nanos> DeviceTimeByRow(const trace::Trace& trace) {
     if (from != kNoRow) time[from] = SaturatingAdd(time[from], trace.device.duration_ns[w]);
   }
   // Parents stand before children, so one backward pass makes it inclusive.
-  for (RowId i = static_cast<RowId>(trace.host.size()); i-- > 0;) {
+  for (auto i = static_cast<RowId>(trace.host.size()); i-- > 0;) {
     const RowId parent = trace.host.parent[i];
     if (parent != kNoRow) time[parent] = SaturatingAdd(time[parent], time[i]);
   }

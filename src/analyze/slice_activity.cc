@@ -104,7 +104,7 @@ void SliceActivity::FindHostComputation(const trace::Trace& trace, const Lineage
   std::vector<std::uint32_t> pieces(host.size(), 1);
   std::vector<std::uint8_t> calls(host.size(), 0);
   // Backwards: children stand after their parents.
-  for (RowId i = static_cast<RowId>(host.size()); i-- > 0;) {
+  for (auto i = static_cast<RowId>(host.size()); i-- > 0;) {
     const RowId around = host.parent[i] == kNoRow ? kNoRow : lineage.op[host.parent[i]];
     if (around == kNoRow) continue;
     if (host.kind[i] == SliceKind::kApi || calls[i] != 0) calls[around] = 1;

@@ -19,7 +19,7 @@ namespace hone {
 namespace {
 
 // Large enough that a read is not the cost, small enough to stay in the second-level cache.
-constexpr std::size_t kInputChunk = 256 * 1024;
+constexpr std::size_t kInputChunk = std::size_t{256} * 1024;
 
 class File {
  public:

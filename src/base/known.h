@@ -15,7 +15,7 @@ class Known {
   Known() : why_not_("not computed") {}
   Known(T value) : value_(std::move(value)) {}  // NOLINT: reads as the value
 
-  static Known Absent(std::string why) {
+  static Known Absent(std::string why) {  // NOLINT(performance-unnecessary-value-param): moved
     Known absent;
     absent.why_not_ = std::move(why);
     return absent;

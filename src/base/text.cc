@@ -55,7 +55,7 @@ std::string HumanDuration(Nanos duration) {
     const Nanos positive = duration == INT64_MIN ? INT64_MAX : -duration;
     return "-" + HumanDuration(positive);
   }
-  const double ns = static_cast<double>(duration);
+  const auto ns = static_cast<double>(duration);
   if (duration < kMicrosecond) return fmt::format("{} ns", duration);
   if (ns < 999.5e3) return ThreeDigits(ns / 1e3) + " us";
   if (ns < 999.5e6) return ThreeDigits(ns / 1e6) + " ms";

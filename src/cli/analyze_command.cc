@@ -33,7 +33,7 @@ bool Contains(const std::vector<std::string>& words, std::string_view word) {
 }  // namespace
 
 const VerbInfo& AnalyzeCommand::info() const {
-  static const VerbInfo info = {
+  static const VerbInfo kInfo = {
       "analyze",
       "say where the time of a recorded job goes, from its trace",
       "hone analyze TRACE... [options]",
@@ -48,7 +48,7 @@ const VerbInfo& AnalyzeCommand::info() const {
         "How far the ranks of a job drift apart, for a program."}},
       "Exit codes: 0 fine, 1 hone failed, 2 usage, 3 an input could not be read (in full). "
       "hone help inputs, trust, schema and exit-codes say more."};
-  return info;
+  return kInfo;
 }
 
 void AnalyzeCommand::Declare(CLI::App& app) {

@@ -163,7 +163,7 @@ std::string Fish(const CLI::App& app) {
 }  // namespace
 
 const VerbInfo& CompletionCommand::info() const {
-  static const VerbInfo info = {
+  static const VerbInfo kInfo = {
       "completion",
       "print a completion script for bash, zsh or fish",
       "hone completion bash|zsh|fish",
@@ -172,7 +172,7 @@ const VerbInfo& CompletionCommand::info() const {
         "Completion in this bash; put it into ~/.bashrc to keep it."},
        {"hone completion fish > ~/.config/fish/completions/hone.fish", "For every fish to come."}},
       ""};
-  return info;
+  return kInfo;
 }
 
 void CompletionCommand::Declare(CLI::App& app) {

@@ -33,7 +33,7 @@ std::string_view PageName(std::string_view topic) {
 }  // namespace
 
 const VerbInfo& HelpCommand::info() const {
-  static const VerbInfo info = {
+  static const VerbInfo kInfo = {
       "help",
       "read the manual: inputs, trust, exit codes, each analysis",
       "hone help [TOPIC]",
@@ -41,7 +41,7 @@ const VerbInfo& HelpCommand::info() const {
       {{"hone help idle", "How hone decides why the device stood idle."},
        {"hone help schema", "The JSON document of hone analyze --json, field by field."}},
       ""};
-  return info;
+  return kInfo;
 }
 
 void HelpCommand::Declare(CLI::App& app) {

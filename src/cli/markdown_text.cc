@@ -184,7 +184,7 @@ class Renderer {
         case 0x2212: out += "-"; break;
         case 0x00B7: out += "*"; break;
         case 0x00D7: out += "x"; break;
-        case 0x2211: out += "sum"; break;
+        case 0x2211:
         case 0x03A3: out += "sum"; break;
         case 0x222A: out += "union"; break;
         case 0x2229: out += "and"; break;

@@ -155,7 +155,7 @@ Known<Table> DevicesTable(const Report& report) {
   for (const analyze::DeviceTimeline& device : facts->devices) {
     const bool named = device.device < trace.devices.size();
     const analyze::TimelineSplit& split = device.whole;
-    const double total = static_cast<double>(split.total_ns);
+    const auto total = static_cast<double>(split.total_ns);
     table.Add({named ? KnownCount(trace.devices[device.device].id) : Cell(),
                named ? TextCell(trace.devices[device.device].name) : Cell(),
                CountCell(device.work_count), split.total_ns, split.busy_ns, split.compute_ns,

@@ -61,12 +61,12 @@ class Cell {
  private:
   enum class Kind : std::uint8_t { kAbsent, kText, kInteger, kNumber, kFlag };
   Kind kind_ = Kind::kAbsent;
-  union {
+  union {  // NOLINTBEGIN(readability-identifier-naming): private, though clang-tidy says public
     std::string_view text_;
     std::int64_t integer_;
     double number_;
     bool flag_;
-  };
+  };  // NOLINTEND(readability-identifier-naming)
 };
 
 struct Table {

@@ -7,7 +7,7 @@ namespace hone::report {
 namespace {
 
 const std::array<TableInfo, 19>& Infos() {
-  static const std::array<TableInfo, 19> infos = {{
+  static const std::array<TableInfo, 19> kInfos = {{
       {"steps", "the steps and their durations", StepsTable},
       {"idle", "why the device stood idle, by cause", IdleTable},
       {"kernels", "device work by kernel", KernelsTable},
@@ -28,7 +28,7 @@ const std::array<TableInfo, 19>& Infos() {
       {"hta-breakdown", "with --compat hta: temporal breakdown", HtaBreakdownTable},
       {"hta-idle", "with --compat hta: idle time breakdown", HtaIdleTable},
   }};
-  return infos;
+  return kInfos;
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ constexpr std::size_t SlotOf(std::string_view key) {
   if (key.empty()) return 0;
   const auto first = static_cast<unsigned char>(key.front());
   const auto last = static_cast<unsigned char>(key.back());
-  return (key.size() * 37 + first * 11U + last * 5U) % kSlots;
+  return (key.size() * 37 + first * std::size_t{11} + last * std::size_t{5}) % kSlots;
 }
 
 constexpr std::array<unsigned char, kSlots> BuildSlots() {

@@ -31,8 +31,7 @@ std::size_t LastCut(std::string_view text, std::size_t from) {
   while (end > from) {
     const void* found = ::memrchr(text.data() + from, '{', end - from);
     if (found == nullptr) return std::string_view::npos;
-    const std::size_t brace =
-        static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+    const auto brace = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
     end = brace;
     std::size_t back = brace;
     while (back > from && IsSpace(text[back - 1])) --back;

@@ -241,7 +241,7 @@ std::vector<Note> CollectNotes(const Report& report, const Style& style) {
   const Input& input = report.leading();
   const analyze::Facts& facts = input.facts;
   std::vector<Note> notes;
-  const auto add = [&](const char* label, std::string text) {
+  const auto add = [&](const char* label, const std::string& text) {
     if (!text.empty()) notes.push_back({label, style.Clean(text)});
   };
   if (facts.timeline) add("devices", Devices(input));
