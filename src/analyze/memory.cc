@@ -181,6 +181,9 @@ DeviceMemory MeasureDevice(const Trace& trace, std::span<const RowId> events,
 Known<MemoryFacts> MeasureMemory(const Trace& trace, const Lineage& lineage, const Steps& steps) {
   const MemoryEvents& memory = trace.memory;
   if (memory.size() == 0) {
+    if (trace.info.format == trace::Format::kNsys) {
+      return Known<MemoryFacts>::Absent("Nsight Systems records no allocator events of PyTorch");
+    }
     if (trace.info.profile_memory == 0) {
       return Known<MemoryFacts>::Absent("profile_memory was off");
     }

@@ -121,7 +121,9 @@ Known<PythonFacts> MeasurePython(const trace::Trace& trace, const Lineage& linea
                   [](const trace::OpDetail& detail) { return detail.stack != StringId::kEmpty; });
   if (!frames && !stacks) {
     return Known<PythonFacts>::Absent(
-        trace.info.with_stack == 0
+        trace.info.format == trace::Format::kNsys
+            ? "Python frames are not read from Nsight Systems exports"
+        : trace.info.with_stack == 0
             ? "with_stack was off"
             : "no Python frames or call stacks in this trace; record with with_stack=True");
   }

@@ -194,8 +194,10 @@ void MeasureRoofline(const trace::Trace& trace, const WorkClasses& classes,
                      std::size_t device_count, EfficiencyFacts& facts) {
   const ModelledCalls calls(trace);
   if (!calls.any_shapes()) {
-    const char* why = trace.info.record_shapes == 1 ? "no operator in the trace has shapes"
-                                                    : "record_shapes was off";
+    const char* why = trace.info.format == trace::Format::kNsys
+                          ? "no shapes in this export; record under emit_nvtx(record_shapes=True)"
+                      : trace.info.record_shapes == 1 ? "no operator in the trace has shapes"
+                                                      : "record_shapes was off";
     facts.roofline = Known<std::vector<RooflineRow>>::Absent(why);
     facts.modelled_share = facts.tflops_per_s = facts.model_flops_utilization =
         Known<double>::Absent(why);

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/text.h"
+
 namespace hone {
 namespace {
 
@@ -55,12 +57,6 @@ class File {
   std::string error_;
 };
 
-std::string GroupedNumber(std::uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
-
 class PlainSource final : public ByteSource {
  public:
   PlainSource(File file, std::uint64_t size) : file_(std::move(file)) { input_size_ = size; }
@@ -70,7 +66,7 @@ class PlainSource final : public ByteSource {
     input_taken_ += got;
     if (!file_.error().empty()) {
       damage_ =
-          fmt::format("reading stops at byte {}: {}", GroupedNumber(input_taken_), file_.error());
+          fmt::format("reading stops at byte {}: {}", WithThousands(input_taken_), file_.error());
     }
     return got;
   }
@@ -118,13 +114,13 @@ class GzipSource final : public ByteSource {
       mid_member_ = true;
       // Positive states only ask for more input or more room.
       if (status < ISAL_DECOMP_OK) {
-        damage_ = fmt::format("gzip stream is corrupt at byte {} ({})", GroupedNumber(Position()),
+        damage_ = fmt::format("gzip stream is corrupt at byte {} ({})", WithThousands(Position()),
                               StatusText(status));
       } else if (state_.block_state == ISAL_BLOCK_FINISH) {
         EndMember();
       } else if (produced == 0 && state_.avail_in == input_before &&
                  (input_before > 0 || !Refill())) {
-        damage_ = fmt::format("gzip stream ends early at byte {}", GroupedNumber(Position()));
+        damage_ = fmt::format("gzip stream ends early at byte {}", WithThousands(Position()));
       }
     }
     return capacity - left;
@@ -212,11 +208,11 @@ class ZstdSource final : public ByteSource {
       const std::size_t status = ZSTD_decompressStream(stream_, &output, &buffer_);
       if (ZSTD_isError(status)) {
         damage_ = fmt::format("zstd stream is corrupt at byte {} ({})",
-                              GroupedNumber(input_taken_ - (buffer_.size - buffer_.pos)),
+                              WithThousands(input_taken_ - (buffer_.size - buffer_.pos)),
                               ZSTD_getErrorName(status));
       } else if (at_end && output.pos == before) {
         if (unfinished_) {
-          damage_ = fmt::format("zstd stream ends early at byte {}", GroupedNumber(input_taken_));
+          damage_ = fmt::format("zstd stream ends early at byte {}", WithThousands(input_taken_));
         }
         break;
       }

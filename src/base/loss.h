@@ -65,6 +65,7 @@ class LossLog {
  public:
   void Add(LossKind kind, std::uint64_t count = 1, Nanos time_ns = 0, std::string_view detail = {});
   void Merge(const LossLog& other);
+  void Drop(LossKind kind) { counts_[static_cast<std::size_t>(kind)] = {}; }
   const LossCount& operator[](LossKind kind) const {
     return counts_[static_cast<std::size_t>(kind)];
   }

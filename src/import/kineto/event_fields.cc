@@ -40,18 +40,13 @@ void SetDevice(RawEvent& event, std::string_view json) {
   SetInteger<&RawEvent::device>(event, json);
 }
 
-struct ArgKey {
-  std::string_view key;
-  ArgSetter setter;
-};
-
 // Names as PyTorch wrote them between 2021 and 2026.
 constexpr ArgKey kArgs[] = {
-    {"External id", SetInteger<&RawEvent::external_id>},
-    {"external id", SetInteger<&RawEvent::external_id>},
-    {"correlation", SetInteger<&RawEvent::correlation>},
-    {"Sequence number", SetInteger<&RawEvent::sequence>},
-    {"Fwd thread id", SetInteger<&RawEvent::fwd_thread>},
+    {"External id", SetInteger<&RawEvent::external_id>, true},
+    {"external id", SetInteger<&RawEvent::external_id>, true},
+    {"correlation", SetInteger<&RawEvent::correlation>, true},
+    {"Sequence number", SetInteger<&RawEvent::sequence>, true},
+    {"Fwd thread id", SetInteger<&RawEvent::fwd_thread>, true},
     {"device", SetDevice},
     {"stream", SetInteger<&RawEvent::stream>},
     {"bytes", SetInteger<&RawEvent::bytes>},
@@ -65,8 +60,8 @@ constexpr ArgKey kArgs[] = {
     {"Concrete Inputs", SetText<&RawEvent::concrete>},
     {"Call stack", SetText<&RawEvent::stack>},
     {"Module Hierarchy", SetText<&RawEvent::module>},
-    {"Python id", SetInteger<&RawEvent::python_id>},
-    {"Python parent id", SetInteger<&RawEvent::python_parent>},
+    {"Python id", SetInteger<&RawEvent::python_id>, true},
+    {"Python parent id", SetInteger<&RawEvent::python_parent>, true},
     {"grid", SetText<&RawEvent::grid>},
     {"block", SetText<&RawEvent::block>},
     {"registers per thread", SetInteger<&RawEvent::registers>},
@@ -136,10 +131,10 @@ void SetDuration(RawEvent& event, std::string_view token) {
 
 }  // namespace
 
-ArgSetter FindArg(std::string_view key) {
+const ArgKey* FindArg(std::string_view key) {
   for (std::size_t slot = SlotOf(key); kSlotTable[slot] != 0; slot = (slot + 1) % kSlots) {
     const ArgKey& arg = kArgs[kSlotTable[slot] - 1];
-    if (arg.key == key) return arg.setter;
+    if (arg.key == key) return &arg;
   }
   return nullptr;
 }

@@ -8,10 +8,14 @@
 
 namespace hone::importer::kineto {
 
-using ArgSetter = void (*)(RawEvent& event, std::string_view json);
+struct ArgKey {
+  std::string_view key;
+  void (*set)(RawEvent& event, std::string_view json);
+  bool common = false;  // fills a member of EventFields, which every event clears
+};
 
 // For a key of "args"; nullptr for the keys that nothing reads. A few nanoseconds.
-ArgSetter FindArg(std::string_view key);
+const ArgKey* FindArg(std::string_view key);
 
 // For a key of the event itself other than "args".
 void SetEventField(RawEvent& event, std::string_view key, std::string_view token);

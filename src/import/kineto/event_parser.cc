@@ -3,6 +3,8 @@
 
 #include <simdjson.h>
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 #include "import/kineto/event_fields.h"
@@ -14,9 +16,22 @@ namespace {
 
 namespace od = simdjson::ondemand;
 
-// The key's text. Keys with escapes keep them; none that we look for has one.
+// The key's text. Keys with escapes keep them; none that we look for has one. Eight bytes at a
+// time, since finding the ends of keys is a good part of the walk; the padding behind a document
+// allows to read past its end.
 std::string_view KeyText(od::raw_json_string key) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
   const char* const text = key.raw();
+  for (std::size_t at = 0;; at += 8) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text + at, 8);
+    const std::uint64_t no_quote = bytes ^ (kOnes * '"');
+    const std::uint64_t found = (no_quote - kOnes) & ~no_quote & kHighs;
+    if (found == 0) continue;
+    const std::size_t length = at + static_cast<std::size_t>(std::countr_zero(found)) / 8;
+    if (length == 0 || text[length - 1] != '\\') return {text, length};
+    break;
+  }
   std::size_t length = 0;
   while (text[length] != '"') length += text[length] == '\\' ? 2 : 1;
   return {text, length};
@@ -44,9 +59,7 @@ bool RawText(od::value value, std::string_view* text) {
   }
 }
 
-using Scalars = std::vector<std::pair<std::string_view, std::string_view>>;
-
-bool ParseArgs(od::value value, RawEvent& event, Scalars& scalars) {
+bool ParseArgs(od::value value, RawEvent& event) {
   if (value.raw_json_token().front() != '{') return true;  // "args": null carries nothing
   od::object args;
   if (value.get_object().get(args) != simdjson::SUCCESS) return false;
@@ -61,21 +74,18 @@ bool ParseArgs(od::value value, RawEvent& event, Scalars& scalars) {
     }
     const std::string_view name = KeyText(key);
     std::string_view text = argument.raw_json_token();
-    if (keep_scalars && text.front() != '[' && text.front() != '{')
-      scalars.emplace_back(name, text);
-    if (const ArgSetter setter = FindArg(name); setter != nullptr) {
-      if (text.front() == '[' || text.front() == '{') {
-        if (!RawText(argument, &text)) return false;
-      }
-      setter(event, text);
+    const bool nested = text.front() == '[' || text.front() == '{';
+    if (keep_scalars && !nested) event.scalars.emplace_back(name, text);
+    if (const ArgKey* const arg = FindArg(name); arg != nullptr) {
+      if (nested && !RawText(argument, &text)) return false;
+      event.args_set |= !arg->common;
+      arg->set(event, text);
     }
   }
   return true;
 }
 
-bool ParseEvent(od::object object, RawEvent& event, Scalars& scalars) {
-  scalars.clear();
-  event.scalars = &scalars;
+bool ParseEvent(od::object object, RawEvent& event) {
   for (auto field : object) {
     od::raw_json_string key;
     od::value value;
@@ -85,7 +95,7 @@ bool ParseEvent(od::object object, RawEvent& event, Scalars& scalars) {
     }
     const std::string_view name = KeyText(key);
     if (name == "args") {
-      if (!ParseArgs(value, event, scalars)) return false;
+      if (!ParseArgs(value, event)) return false;
     } else {
       SetEventField(event, name, value.raw_json_token());
     }
@@ -103,7 +113,7 @@ struct EventParser::State {
   const char* at = nullptr;  // start of what is being read now
   bool handed_out = false;   // the event at `at` is already with the sink
   od::array events;
-  Scalars scalars;
+  RawEvent event;
 };
 
 EventParser::EventParser() : state_(std::make_unique<State>()) {}
@@ -127,12 +137,11 @@ bool EventParser::WalkEvents(EventSink& sink) {
     state.handed_out = false;
     if (token.front() != '{') continue;  // null or a number between events: nothing to read
     od::object object;
-    RawEvent event;
-    if (value.get_object().get(object) != simdjson::SUCCESS ||
-        !ParseEvent(object, event, state.scalars)) {
+    state.event.Reset();
+    if (value.get_object().get(object) != simdjson::SUCCESS || !ParseEvent(object, state.event)) {
       return false;
     }
-    sink.OnEvent(event);
+    sink.OnEvent(state.event);
     state.handed_out = true;
   }
   return true;

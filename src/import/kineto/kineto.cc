@@ -57,7 +57,11 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path, const Imp
       return Error(source.damage().empty() ? std::string(kNotATrace)
                                            : source.damage() + "; nothing before it could be read");
     }
-    ReadWindow(*window, reader.array_form(), sink, builder.trace().losses);
+    LossLog losses;
+    ReadWindow(*window, reader.array_form(), sink, losses);
+    // Damaged compression cuts the text too; one loss says both.
+    if (window->last && !source.damage().empty()) losses.Drop(LossKind::kTruncatedInput);
+    builder.trace().losses.Merge(losses);
     if (options.progress) options.progress(reader.input_taken(), source.input_size());
   }
   if (reader.gave_up()) {

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "base/text.h"
 #include "import/kineto/window_reader.h"
 
 namespace hone::importer::kineto {
@@ -209,7 +210,7 @@ void Recovery::Read(std::string_view text, std::uint64_t offset, bool in_header,
     if (complete) {
       end_of_events = at + end;
     } else if (next != kNone || !last) {
-      losses_.Add(LossKind::kUnreadableEvent, 1, 0, fmt::format("byte {}", offset + at));
+      losses_.Add(LossKind::kUnreadableEvent, 1, 0, "byte " + WithThousands(offset + at));
     }
     at = next;
   }
@@ -220,7 +221,7 @@ void Recovery::Read(std::string_view text, std::uint64_t offset, bool in_header,
   if (closed) {
     ReadKnownKeys(text.substr(close));
   } else if (!complete || !array_form) {
-    losses_.Add(LossKind::kTruncatedInput, 1, 0, fmt::format("byte {}", offset + text.size()));
+    losses_.Add(LossKind::kTruncatedInput, 1, 0, "byte " + WithThousands(offset + text.size()));
   }
 }
 
@@ -245,7 +246,7 @@ void Recovery::NoteEnd(std::string_view text, std::uint64_t offset) {
     losses_.Add(LossKind::kUnreadableMetadata, 1, 0, "behind the events");
     return;
   }
-  losses_.Add(LossKind::kTruncatedInput, 1, 0, fmt::format("byte {}", offset + text.size()));
+  losses_.Add(LossKind::kTruncatedInput, 1, 0, "byte " + WithThousands(offset + text.size()));
 }
 
 // File-level fields of a part that is not valid JSON as a whole.

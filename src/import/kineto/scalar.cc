@@ -60,7 +60,14 @@ std::optional<Nanos> ParseMicros(std::string_view text) {
 }
 
 std::optional<std::int64_t> ParseInteger(std::string_view text) {
+  // Nearly all are a few digits; up to 18 cannot overflow.
   std::int64_t value = 0;
+  std::size_t digits = 0;
+  while (digits < text.size() && digits < 18 && IsDigit(text[digits])) {
+    value = value * 10 + (text[digits++] - '0');
+  }
+  if (digits == text.size() && digits > 0) return value;
+  value = 0;
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc{} && at == end) return value;

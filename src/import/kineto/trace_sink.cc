@@ -320,7 +320,7 @@ void TraceSink::OnInstant(RawEvent& event) {
 void TraceSink::OnCounter(RawEvent& event) {
   if (!HasUsableTime(event)) return;
   const StringId track = InternRaw(event.name);
-  for (const auto& [key, token] : *event.scalars) {
+  for (const auto& [key, token] : event.scalars) {
     if (const auto value = ParseDouble(token)) {
       builder_.AddCounter(event.time_ns, track, InternRaw(key), *value);
     }
@@ -330,7 +330,7 @@ void TraceSink::OnCounter(RawEvent& event) {
 void TraceSink::OnNameRecord(const RawEvent& event) {
   if (event.name != "process_name" && event.name != "thread_name") return;
   if (!event.pid.is_number()) return;
-  for (const auto& [key, token] : *event.scalars) {
+  for (const auto& [key, token] : event.scalars) {
     if (key != "name") continue;
     const std::string name = Unescape(Unquote(token));
     if (event.name == "thread_name" && event.tid.is_number()) {
