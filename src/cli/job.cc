@@ -20,7 +20,7 @@ namespace {
 struct Paths {
   std::vector<std::string> files;
   std::uint64_t bytes = 0;
-  bool failed = false;
+  std::size_t missing = 0;  // arguments that lead to no file
 };
 
 // Names in messages go to a terminal: paths may hold anything.
@@ -34,7 +34,7 @@ Paths FindAll(const std::vector<std::string>& arguments, Console& console) {
     Result<std::vector<std::string>> found = importer::FindTraces(argument);
     if (!found) {
       Say(console, found.error().message());
-      paths.failed = true;
+      ++paths.missing;
       continue;
     }
     for (std::string& file : *found) {
@@ -81,6 +81,17 @@ Known<analyze::SkewFacts> CompareRanks(const std::vector<report::Input>& inputs)
   return analyze::MeasureSkew(ranks);
 }
 
+// What could not be read is missing from every number that speaks of the job.
+void DistrustMissing(report::Input& lead, std::size_t read, std::size_t asked) {
+  if (read == asked) return;
+  analyze::TrustFacts& trust = lead.facts.trust;
+  trust.verdict = std::max(trust.verdict, analyze::Verdict::kPartial);
+  trust.reasons.push_back({analyze::Verdict::kPartial,
+                           fmt::format("{} of {} inputs could not be read and are missing below; "
+                                       "the messages say why",
+                                       asked - read, asked)});
+}
+
 Result<std::size_t> ChooseLead(const std::vector<report::Input>& inputs, std::int64_t rank) {
   std::size_t lead = 0;
   Nanos slowest = -1;
@@ -123,46 +134,47 @@ class Loader {
  private:
   // False: not read, or not in full.
   bool LoadOne(const std::string& file, std::vector<report::Input>& inputs) {
-    importer::ImportOptions import;
+    importer::ImportOptions load;
     std::uint64_t file_bytes = 0;
-    import.progress = [&](std::uint64_t done, std::uint64_t total) { file_bytes = total;
-    progress_.Update(bytes_before_ + done, std::max(paths_.bytes, total), file);
-  };
-  Result<trace::Trace> trace = importer::LoadTrace(file, import);
-  bytes_before_ += file_bytes;
-  if (!trace) {
-    progress_.Erase();
-    Say(console_, trace.error().message());
-    return false;
+    load.progress = [&](std::uint64_t done, std::uint64_t total) {
+      file_bytes = total;
+      progress_.Update(bytes_before_ + done, std::max(paths_.bytes, total), file);
+    };
+    Result<trace::Trace> trace = importer::LoadTrace(file, load);
+    bytes_before_ += file_bytes;
+    if (!trace) {
+      progress_.Erase();
+      Say(console_, trace.error().message());
+      return false;
+    }
+    report::Input input;
+    input.trace = std::move(*trace);
+    input.facts = analyze::Analyze(input.trace, {options_.group_by, options_.group_by});
+    if (options_.tracelens) input.tracelens = analyze::ComputeTraceLens(input.trace);
+    if (options_.hta) input.hta = analyze::ComputeHta(input.trace);
+    const bool damaged = input.trace.info.compression_damaged;
+    if (damaged) {
+      progress_.Erase();
+      WarnOfDamage(input, console_);
+    }
+    if (paths_.files.size() > 1) ReleaseRows(input);
+    inputs.push_back(std::move(input));
+    return !damaged;
   }
-  report::Input input;
-  input.trace = std::move(*trace);
-  input.facts = analyze::Analyze(input.trace, {options_.group_by, options_.group_by});
-  if (options_.tracelens) input.tracelens = analyze::ComputeTraceLens(input.trace);
-  if (options_.hta) input.hta = analyze::ComputeHta(input.trace);
-  const bool damaged = input.trace.info.compression_damaged;
-  if (damaged) {
-    progress_.Erase();
-    WarnOfDamage(input, console_);
-  }
-  if (paths_.files.size() > 1) ReleaseRows(input);
-  inputs.push_back(std::move(input));
-  return !damaged;
-}
 
-const JobOptions& options_;
-const Paths& paths_;
-Console& console_;
-Progress progress_;
-std::uint64_t bytes_before_ = 0;
-};  // namespace
+  const JobOptions& options_;
+  const Paths& paths_;
+  Console& console_;
+  Progress progress_;
+  std::uint64_t bytes_before_ = 0;
+};
 
-}  // namespace hone::cli
+}  // namespace
 
 Result<JobResult> RunJob(const JobOptions& options, Console& console) {
   const Paths paths = FindAll(options.paths, console);
   JobResult result = Loader(options, paths, console).Run();
-  if (paths.failed) result.code = kExitUnreadable;
+  if (paths.missing > 0) result.code = kExitUnreadable;
   report::Report& report = result.report;
   report.group_by = options.group_by;
   report.stable = options.stable;
@@ -175,6 +187,8 @@ Result<JobResult> RunJob(const JobOptions& options, Console& console) {
   Result<std::size_t> lead = ChooseLead(report.inputs, options.rank);
   if (!lead) return std::move(lead).error();
   report.lead = *lead;
+  DistrustMissing(report.inputs[report.lead], report.inputs.size(),
+                  paths.files.size() + paths.missing);
   return result;
 }
 

@@ -52,10 +52,11 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path, const Imp
   kineto::WindowReader reader(source, window_bytes);
   while (const kineto::Window* window = reader.Next()) {
     if (window->first && !LooksLikeTrace(*window, reader.array_form())) {
-      if (!window->body.empty()) return Error(kNotATrace);
-      if (source.input_taken() == 0) return Error("is empty; was the recording interrupted?");
-      return Error(source.damage().empty() ? std::string(kNotATrace)
-                                           : source.damage() + "; nothing before it could be read");
+      if (window->last && !source.damage().empty()) {
+        return Error(source.damage() + "; nothing before it could be read");
+      }
+      if (window->body.empty()) return Error("is empty; was the recording interrupted?");
+      return Error(kNotATrace);
     }
     LossLog losses;
     ReadWindow(*window, reader.array_form(), sink, losses);
