@@ -67,7 +67,7 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path, const Imp
   }
   if (reader.gave_up()) {
     builder.trace().losses.Add(LossKind::kTruncatedInput, 1, 0,
-                               "an event larger than 256 MiB; reading stopped there");
+                               "an event larger than 256 MiB or no memory left; reading stopped");
   }
   if (!source.damage().empty()) {
     info.compression_damaged = true;

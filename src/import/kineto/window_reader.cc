@@ -62,7 +62,16 @@ bool LooksLikeEventStart(std::string_view text, std::size_t at) {
 
 WindowReader::WindowReader(ByteSource& source, std::size_t window_bytes)
     : source_(source), window_bytes_(window_bytes) {
-  producer_ = std::thread([this] { Produce(); });
+  producer_ = std::thread([this] {
+    // Nothing of ours throws; out of memory does, and an exception must not leave a thread.
+    try {
+      Produce();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      gave_up_ = done_ = true;
+      changed_.notify_all();
+    }
+  });
 }
 
 WindowReader::~WindowReader() {

@@ -55,7 +55,7 @@ class WindowReader {
   bool array_form() const { return array_form_; }
   std::uint64_t raw_bytes() const { return raw_bytes_; }  // after Next() returned nullptr
   std::uint64_t input_taken() const;
-  // True when a single event was larger than any event can be and reading stopped there.
+  // True when reading stopped before the end: an event larger than any can be, or no memory left.
   bool gave_up() const { return gave_up_; }
 
  private:
