@@ -58,8 +58,15 @@ struct DeviceLinks {
   Tally all;
   Tally nameless;  // neither the launching call nor an operator is in the file
   Tally no_call;   // an operator by External id, but no call
-  Tally graph;     // launched by a CUDA graph, or one itself
+  Tally graph;     // of a CUDA graph, or one itself, and no operator is known to have captured it
 };
+
+// Whether a graph's kernel was told the operator that captured it, which ran before the launch; the
+// operator around the launch of a graph says nothing about its kernels.
+bool CapturedElsewhere(const trace::Trace& trace, RowId work) {
+  const RowId api = trace.device.api[work], op = trace.device.op[work];
+  return api != kNoRow && op != kNoRow && trace.host.end_ns(op) <= trace.host.start_ns[api];
+}
 
 DeviceLinks CountLinks(const trace::Trace& trace) {
   const trace::DeviceWork& device = trace.device;
@@ -80,7 +87,7 @@ DeviceLinks CountLinks(const trace::Trace& trace) {
       }
       graph = known == 2;
     }
-    if (graph) add(links.graph);
+    if (graph && !CapturedElsewhere(trace, i)) add(links.graph);
     if (api == kNoRow) add(device.op[i] == kNoRow ? links.nameless : links.no_call);
   }
   return links;

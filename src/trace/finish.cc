@@ -206,6 +206,21 @@ std::vector<RowId> InnermostOps(const HostSlices& host) {
   return ops;
 }
 
+// The operator that was capturing when a node of a CUDA graph was made. An instantiated graph has
+// copies of the captured nodes, and a copy of a copy when it is updated.
+RowId CapturingOp(const HostSlices& host, const CallIndex& nodes, std::int64_t node, RowId process,
+                  const std::vector<RowId>& innermost) {
+  constexpr int kMostCopies = 4;
+  RowId op = kNoRow;
+  for (int copies = 0; copies < kMostCopies && op == kNoRow && node != 0; ++copies) {
+    const RowId made = nodes.Find(node, process, INT64_MAX);
+    if (made == kNoRow) break;
+    op = innermost[made];
+    node = host.link[made];
+  }
+  return op;
+}
+
 void Link(Trace& trace) {
   HostSlices& host = trace.host;
   DeviceWork& device = trace.device;
@@ -214,6 +229,7 @@ void Link(Trace& trace) {
   if (device.size() == 0) return;
   const CallIndex calls(trace, SliceKind::kApi);
   const CallIndex ops(trace, SliceKind::kOp);
+  const CallIndex nodes(trace, SliceKind::kGraphNode);
   const std::vector<RowId> innermost = InnermostOps(host);
 
   struct Tally {
@@ -238,7 +254,12 @@ void Link(Trace& trace) {
       continue;
     }
     device.api[i] = api;
-    device.op[i] = innermost[api];
+    // What captured a graph's node says more than what launched the graph.
+    const GraphNode& node = trace.graph_nodes[device.graph[i]];
+    if (node.node_id != 0) {
+      device.op[i] = CapturingOp(host, nodes, node.node_id, process, innermost);
+    }
+    if (device.op[i] == kNoRow) device.op[i] = innermost[api];
     if (device.op[i] == kNoRow) device.op[i] = by_id;
     if (device.op[i] == kNoRow) {
       count(device.graph[i] != 0 ? graph : unattributed);

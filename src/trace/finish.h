@@ -12,7 +12,9 @@ namespace hone::trace {
 //
 // Links: device work → API by correlation; with several calls of one id, the latest that starts
 // before the work. API → operator by nesting on its thread; where the file has External ids and no
-// launching call, by External id. A conflict between the two is counted, the call decides.
+// launching call, by External id. Kernels of a CUDA graph belong to the operator that captured
+// their node, where the file says when nodes were made. A conflict between the two is counted, the
+// call decides.
 void Finish(Trace& trace);
 
 }  // namespace hone::trace

@@ -100,6 +100,28 @@ TEST_F(FinishTest, AnOperatorThatEndedLaunchesNothing) {
   EXPECT_EQ(trace.device.op[1], kNoRow);
 }
 
+TEST_F(FinishTest, AGraphKernelBelongsToTheOperatorThatCapturedItsNode) {
+  Slice("captured", SliceKind::kOp, 0, 100'000);
+  Slice("", SliceKind::kGraphNode, 50'000, 50'000, 7);       // made inside the operator
+  Slice("", SliceKind::kGraphNode, 150'000, 150'000, 8, 1);  // its copy, made at instantiation
+  Slice("replay", SliceKind::kOp, 200'000, 300'000);
+  Slice("cudaGraphLaunch", SliceKind::kApi, 210'000, 220'000, 5);
+  builder_.trace().host.link[2] = 7;
+  for (const std::int64_t node : {7, 8, 9}) {
+    WorkInput work;
+    work.start_ns = 220'000 + node;
+    work.duration_ns = 1'000;
+    work.correlation = 5;
+    work.stream = builder_.StreamFor(0, 7);
+    work.graph = builder_.Node({1, node});
+    builder_.Add(work);
+  }
+  const Trace trace = Done();
+  EXPECT_EQ(trace.HostName(trace.device.op[0]), "captured");
+  EXPECT_EQ(trace.HostName(trace.device.op[1]), "captured");
+  EXPECT_EQ(trace.HostName(trace.device.op[2]), "replay");  // nobody says where node 9 comes from
+}
+
 TEST_F(FinishTest, OneMadDurationDoesNotDecideEverything) {
   for (int i = 0; i < 10; ++i) Work(i * 10'000, i * 10'000 + 5'000, 0);
   Work(50'000, 900'000'000'000, 0, 0, 8);

@@ -84,8 +84,9 @@ enum class SliceKind : std::uint8_t {
   kOs,          // an operating-system call (nsys OSRT)
   kOverhead,    // the profiler's own work
   kOther,
+  kGraphNode,  // the moment at which a node of a CUDA graph was made; no length
 };
-inline constexpr std::size_t kSliceKindCount = 7;
+inline constexpr std::size_t kSliceKindCount = 8;
 
 // Everything that happens on host threads. After Finish: sorted by (thread, start, longest first),
 // so a thread is one contiguous range, a parent stands before its children, and anything inherited
@@ -95,9 +96,11 @@ struct HostSlices {
   Column<StringId> name;
   Column<SliceKind> kind;
   Column<std::uint16_t> thread;  // index into Trace::threads
-  Column<std::int64_t> id;       // op, annotation: External id; API: correlation; Python: id
+  Column<std::int64_t> id;       // op, annotation: External id; API: correlation; Python: id;
+                                 // graph node: node id
   Column<std::int64_t> link;     // op: sequence number (-1 none); API: External id;
-                                 // Python: parent id; annotation: 0
+                                 // Python: parent id; annotation: 0; graph node: the node it
+                                 // was copied from when the graph was instantiated (0: none)
   Column<std::uint32_t> detail;  // row of Trace::op_details; 0: none
   Column<RowId> parent;          // nearest slice around it on its thread; kNoRow at the root
 

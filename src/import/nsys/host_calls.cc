@@ -48,9 +48,27 @@ void ReadCalls(Session& session, const char* table, trace::SliceKind kind) {
       });
 }
 
+// When each node of a CUDA graph was made, and from which node it was copied: what lets a kernel of
+// a graph be told its operator.
+void ReadGraphNodes(Session& session) {
+  enum NodeColumn { kAt, kNodeTid, kNodePid, kNode, kOriginal };
+  session.database.Scan("CUDA_GRAPH_NODE_EVENTS",
+                        {"start", "globalTid", "globalPid", "graphNodeId", "originalGraphNodeId"},
+                        [&](const Row& row) {
+                          trace::SliceInput slice;
+                          if (!session.ReadTime(row, kAt, slice.start_ns)) return;
+                          slice.kind = trace::SliceKind::kGraphNode;
+                          slice.thread = session.ThreadOf(row, kNodeTid, kNodePid);
+                          slice.id = row.Int(kNode);
+                          slice.link = row.Int(kOriginal);
+                          session.builder.Add(slice);
+                        });
+}
+
 }  // namespace
 
 void ReadHostCalls(Session& session) {
+  ReadGraphNodes(session);
   ReadCalls(session, "CUPTI_ACTIVITY_KIND_RUNTIME", trace::SliceKind::kApi);
   ReadCalls(session, "OSRT_API", trace::SliceKind::kOs);
   ReadCalls(session, "CUPTI_ACTIVITY_KIND_OVERHEAD", trace::SliceKind::kOverhead);

@@ -66,6 +66,24 @@ TEST(Nsys, JoinsCorrelationIdsPerProcess) {
   EXPECT_EQ(trace.info.events_seen, 5U + 3 + 2 + 2 + 2 + 1);
 }
 
+TEST(Nsys, GraphKernelsFindTheOperatorThatCapturedThem) {
+  // Node 77 of process 21 is a copy of node 70, which was made inside aten::mul, long before.
+  const Trace trace = MustLoad(TwoProcesses() + R"sql(
+    CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER, end INTEGER, eventClass INTEGER,
+      globalTid INTEGER, nameId INTEGER, graphNodeId INTEGER, originalGraphNodeId INTEGER);
+    INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (150,160,0,)sql" +
+                               Tid(21, 22) + R"sql(,NULL,70,NULL),
+      (300,310,0,)sql" + Tid(21, 22) +
+                               R"sql(,NULL,77,70);
+    INSERT INTO NVTX_EVENTS (start,end,eventType,text,globalTid) VALUES
+      (100,200,59,'aten::mul, op_id = 3',)sql" +
+                               Tid(21, 22) + R"sql();
+  )sql");
+  ASSERT_EQ(trace.graph_nodes[trace.device.graph[1]].node_id, 77);
+  EXPECT_EQ(trace.HostName(trace.device.op[1]), "aten::mul");
+  EXPECT_EQ(trace.HostName(trace.device.op[0]), "aten::mm");
+}
+
 TEST(Nsys, KeepsGeometryNodesShapesAndBytes) {
   const Trace trace = MustLoad(TwoProcesses());
   const trace::LaunchConfig& launch = trace.launches[trace.device.launch[0]];
