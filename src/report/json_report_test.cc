@@ -62,6 +62,21 @@ TEST(JsonReport, TimesAreExactAndSum) {
   EXPECT_NEAR(idle, timeline["idle_ms"].number(), 1e-9);
 }
 
+TEST(JsonReport, TheTimelineFollowsTheRulesAskedFor) {
+  EXPECT_EQ(Parse(SampleReport())["timeline"]["rules"].text(), "hone");
+  Report report = SampleReport();
+  analyze::TraceLensTimeline theirs;
+  theirs.total = 34.8924189453125;
+  theirs.exposed_memcpy = 0.002367919921875;
+  report.inputs[0].tracelens.emplace();
+  report.inputs[0].tracelens->timeline = theirs;
+  const JsonDocument document = Parse(report);
+  EXPECT_EQ(document["timeline"]["rules"].text(), "tracelens");
+  EXPECT_EQ(document["timeline"]["total_ms"].number(), theirs.total);
+  EXPECT_EQ(document["timeline"]["exposed_copy_ms"].number(), theirs.exposed_memcpy);
+  EXPECT_DOUBLE_EQ(document["timeline"]["per_device"][std::size_t{0}]["busy_ms"].number(), 240);
+}
+
 TEST(JsonReport, HostileNamesSurvive) {
   for (const char c : Write(SampleReport())) {
     EXPECT_FALSE(static_cast<unsigned char>(c) < 0x20 && c != '\n') << int(c);
