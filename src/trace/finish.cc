@@ -25,8 +25,8 @@ std::vector<RowId> SortedOrder(std::size_t rows, const Less& less) {
   return order;
 }
 
-// Rows of one thread are gathered first and then sorted by keys that lie side by side: on a file of
-// two million rows four times as fast as comparing through row numbers.
+// Rows of one thread are gathered first and then sorted by keys that lie side by side, not through
+// row numbers, so that comparing does not jump through memory.
 std::vector<RowId> HostOrder(const HostSlices& host, std::size_t thread_count) {
   const auto less = [&](RowId a, RowId b) {
     if (host.thread[a] != host.thread[b]) return host.thread[a] < host.thread[b];
