@@ -7,19 +7,13 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "import/kineto/white_space.h"
 #include "import/kineto/window_reader.h"
 
 namespace hone::importer::kineto {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
-
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-std::size_t SkipSpace(std::string_view text, std::size_t at) {
-  while (at < text.size() && IsSpace(text[at])) ++at;
-  return at;
-}
 
 // Next place at or behind `from` where an event starts: an opening brace with an event's key in
 // it, behind a comma or an opening bracket.

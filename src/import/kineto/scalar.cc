@@ -6,12 +6,12 @@
 #include <charconv>
 #include <cmath>
 
+#include "import/kineto/white_space.h"
+
 namespace hone::importer::kineto {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
 }  // namespace
 
 std::string_view Unquote(std::string_view token) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "import/kineto/white_space.h"
+
 namespace hone::importer::kineto {
 namespace {
 
@@ -17,13 +19,6 @@ constexpr std::string_view kArrayPrefix = "[";
 constexpr std::size_t kHeadroom = 64;
 // Behind the body: the suffix, and what simdjson may read past the document.
 constexpr std::size_t kTail = 8 + kWindowPadding;
-
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-std::size_t SkipSpace(std::string_view text, std::size_t at) {
-  while (at < text.size() && IsSpace(text[at])) ++at;
-  return at;
-}
 
 // Position of the comma before the last event that starts in `text` behind `from`, or npos.
 std::size_t LastCut(std::string_view text, std::size_t from) {
