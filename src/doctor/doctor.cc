@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/doctor.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "doctor/rank.h"
+#include "doctor/rule.h"
+#include "doctor/rules/rules.h"
+
+namespace hone::doctor {
+namespace {
+
+ReplayFacts Summarize(const replay::WhatIf& whatif) {
+  const replay::Graph& graph = whatif.model().graph();
+  ReplayFacts facts;
+  facts.measured_ns = whatif.measured_ns();
+  facts.replayed_ns = whatif.replayed_ns();
+  facts.error = whatif.error();
+  facts.steps = graph.steps;
+  facts.all_steps = graph.all_steps;
+  facts.bare = whatif.bare();
+  facts.path = replay::FindCriticalPath(graph, replay::Plan(graph));
+  facts.together = Known<replay::Prediction>::Absent("no finding has a fix that can be predicted");
+  return facts;
+}
+
+}  // namespace
+
+Diagnosis Diagnose(const trace::Trace& trace, const analyze::Facts& facts,
+                   const analyze::SkewFacts* skew) {
+  Diagnosis diagnosis;
+  const Known<std::unique_ptr<replay::Model>> model = replay::Model::Build(trace, facts);
+  std::unique_ptr<replay::WhatIf> whatif;
+  if (model) whatif = std::make_unique<replay::WhatIf>(**model);
+  const Case the_case{trace, facts, whatif.get(), model.why_not(), skew};
+
+  std::vector<Finding> fired;
+  for (const RuleInfo& rule : AllRules()) {
+    Judgement judgement = rule.judge(the_case);
+    ++diagnosis.rules;
+    if (judgement.missing()) diagnosis.not_checked.push_back({rule.id, judgement.why_missing()});
+    if (judgement.fires()) fired.push_back(std::move(judgement.finding()));
+  }
+  Ranking ranking = Rank(std::move(fired), whatif.get());
+  // Only after the others have been heard.
+  Judgement healthy = JudgeHealthy(the_case, ranking.findings);
+  ++diagnosis.rules;
+  if (healthy.missing()) diagnosis.not_checked.push_back({"healthy", healthy.why_missing()});
+  if (healthy.fires()) ranking.findings.push_back(std::move(healthy.finding()));
+  diagnosis.findings = std::move(ranking.findings);
+
+  if (whatif == nullptr) {
+    diagnosis.replay = Known<ReplayFacts>::Absent(model.why_not());
+    return diagnosis;
+  }
+  diagnosis.replay = Summarize(*whatif);
+  if (ranking.together) diagnosis.replay->together = ranking.together;
+  return diagnosis;
+}
+
+}  // namespace hone::doctor

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The doctor: runs every rule, predicts what each finding gives back, merges faces of one cause and
+// ranks what is left. docs/user/findings.md says how.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyze/comm.h"
+#include "analyze/facts.h"
+#include "doctor/finding.h"
+#include "replay/critical_path.h"
+#include "replay/whatif.h"
+#include "trace/trace.h"
+
+namespace hone::doctor {
+
+struct NotChecked {
+  std::string id;   // of the rule
+  std::string why;  // what is missing, and the way out
+};
+
+// What the replay says about the step itself.
+struct ReplayFacts {
+  double measured_ns = 0, replayed_ns = 0;  // a step
+  double error = 0;                         // replayed / measured − 1
+  std::size_t steps = 0, all_steps = 0;     // replayed, steady
+  replay::Prediction bare;                  // without the recorder
+  replay::CriticalPath path;                // as measured
+  Known<replay::Prediction> together;       // with every finding's fix; absent: none has a model
+};
+
+struct Diagnosis {
+  std::vector<Finding> findings;  // best first
+  std::vector<NotChecked> not_checked;
+  std::size_t rules = 0;  // looked at
+  Known<ReplayFacts> replay;
+};
+
+// Pure. `skew` may be null.
+Diagnosis Diagnose(const trace::Trace& trace, const analyze::Facts& facts,
+                   const analyze::SkewFacts* skew = nullptr);
+
+}  // namespace hone::doctor

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding: one thing that is wrong, what it costs, and what to type.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/known.h"
+#include "base/units.h"
+#include "replay/whatif.h"
+
+namespace hone::doctor {
+
+enum class Severity : std::uint8_t { kInfo, kLow, kMedium, kHigh };
+enum class Confidence : std::uint8_t { kLow, kMedium, kHigh };
+enum class Effort : std::uint8_t { kNone, kOneWord, kOneLine, kFewLines, kRework };
+const char* SeverityName(Severity severity);        // "high"
+const char* ConfidenceName(Confidence confidence);  // "high"
+const char* EffortName(Effort effort);              // "one line"
+
+// Where to look. Empty strings and negative numbers: not known.
+struct Place {
+  std::string source;   // train.py:46
+  std::string op;       // aten::item
+  std::string kernel;   // name of a kernel
+  std::string thread;   // "thread 1234"
+  std::string step;     // "ProfilerStep#3"
+  Nanos start_ns = -1;  // on the trace's clock
+  Nanos duration_ns = -1;
+};
+
+struct Finding {
+  // Set by the rule.
+  std::string id;     // of the rule, stable
+  std::string title;  // one clause: what is wrong
+  Confidence confidence = Confidence::kHigh;
+  Effort effort = Effort::kOneLine;
+  std::vector<std::string> evidence;  // clauses with numbers, the strongest first
+  std::vector<Place> where;           // largest first, a few
+  std::string remedy;                 // code a PyTorch user can paste; lines end with '\n'
+  // How bad it is where no time can be predicted (memory, healthy). The doctor sets it from the
+  // prediction where there is one.
+  Severity severity = Severity::kLow;
+  // Words of replay::AllEdits() that fixing it means; empty: no model predicts it.
+  std::vector<std::string> fix;
+
+  // Set by the doctor.
+  Known<double> recoverable_ns;         // a step; bare step − predicted step
+  Known<double> speedup;                // bare step / predicted step
+  Known<replay::Prediction> predicted;  // the step with this fixed
+  Known<double> speedup_after;          // on top of all findings before it
+  std::vector<std::string> same_cause;  // ids of findings that are other faces of this one
+};
+
+}  // namespace hone::doctor

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/rank.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace hone::doctor {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+// The first is what one sees where the second is the reason. A symptom goes under its cause when
+// little of it is left once the cause is fixed, and never stands above it.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kSymptoms = {{
+    {"launch-bound", "recompile"},
+    {"launch-bound", "autotune-in-loop"},
+    {"launch-bound", "python-hotspot"},
+    {"launch-bound", "checkpoint-stall"},
+    {"launch-bound", "host-sync"},
+    {"python-hotspot", "input-bound"},
+    {"python-hotspot", "checkpoint-stall"},
+    {"python-hotspot", "recompile"},
+    {"input-bound", "worker-restart"},
+    {"allocator-churn", "memory-pressure"},
+    {"fragmentation", "memory-pressure"},
+    {"layout-conversion", "no-tensor-cores"},
+    {"unfused-elementwise", "naive-attention"},
+    {"exposed-comm", "comm-unoverlapped"},
+    {"exposed-comm", "straggler"},
+    {"host-sync", "checkpoint-stall"},
+}};
+// Of a symptom's own gain, what must be left after the cause is fixed for it to stand by itself.
+constexpr double kOwnShare = 0.3;
+
+Words WordsOf(const Finding& finding) { return {finding.fix.begin(), finding.fix.end()}; }
+
+Severity SeverityOf(double share) {
+  if (share >= kHighShare) return Severity::kHigh;
+  return share >= kMediumShare ? Severity::kMedium : Severity::kLow;
+}
+
+// What a finding counts for in the order, as a share of the bare step.
+double Weight(const Finding& finding, double bare_ns) {
+  if (finding.recoverable_ns && bare_ns > 0) return *finding.recoverable_ns / bare_ns;
+  switch (finding.severity) {
+    case Severity::kHigh: return kHighShare;
+    case Severity::kMedium: return kMediumShare;
+    case Severity::kLow: return kLeastShare;
+    case Severity::kInfo: return 0;
+  }
+  return 0;
+}
+
+// Fills what the replay knows. False: fixing it gives nothing back worth a sentence.
+bool PredictOne(Finding& finding, const replay::WhatIf& whatif) {
+  if (finding.fix.empty()) {
+    if (!finding.recoverable_ns && finding.recoverable_ns.why_not() == "not computed") {
+      finding.recoverable_ns = Known<double>::Absent("no model predicts this change");
+    }
+    return true;
+  }
+  const double bare = whatif.bare().likely_ns;
+  const replay::Prediction step = whatif.Predict(WordsOf(finding));
+  finding.predicted = step;
+  finding.recoverable_ns = bare - step.likely_ns;
+  finding.speedup = step.likely_ns > 0 ? Known<double>(bare / step.likely_ns)
+                                       : Known<double>::Absent("the predicted step has no length");
+  const double share = bare > 0 ? *finding.recoverable_ns / bare : 0;
+  finding.severity = SeverityOf(share);
+  return share >= kLeastShare;
+}
+
+Finding* Find(std::vector<Finding>& findings, std::string_view id) {
+  const auto found = std::find_if(findings.begin(), findings.end(),
+                                  [&](const Finding& finding) { return finding.id == id; });
+  return found == findings.end() ? nullptr : &*found;
+}
+
+void MergeSymptoms(std::vector<Finding>& findings, const replay::WhatIf* whatif) {
+  for (const auto& [symptom_id, cause_id] : kSymptoms) {
+    const Finding* symptom = Find(findings, symptom_id);
+    Finding* cause = Find(findings, cause_id);
+    if (symptom == nullptr || cause == nullptr) continue;
+    double left = 1;
+    if (whatif != nullptr && symptom->recoverable_ns && cause->predicted && !cause->fix.empty() &&
+        !symptom->fix.empty() && *symptom->recoverable_ns > 0) {
+      Words both = WordsOf(*cause);
+      both.insert(both.end(), symptom->fix.begin(), symptom->fix.end());
+      left = (cause->predicted->likely_ns - whatif->Predict(both).likely_ns) /
+             *symptom->recoverable_ns;
+    }
+    if (left >= kOwnShare) continue;
+    cause->same_cause.emplace_back(symptom_id);
+    cause->same_cause.insert(cause->same_cause.end(), symptom->same_cause.begin(),
+                             symptom->same_cause.end());
+    std::erase_if(findings, [&](const Finding& f) { return f.id == symptom_id; });
+  }
+}
+
+}  // namespace
+
+Ranking Rank(std::vector<Finding> fired, const replay::WhatIf* whatif) {
+  Ranking ranking;
+  const double bare = whatif == nullptr ? 0 : whatif->bare().likely_ns;
+  for (Finding& finding : fired) {
+    if (whatif == nullptr || PredictOne(finding, *whatif)) {
+      ranking.findings.push_back(std::move(finding));
+    }
+  }
+  MergeSymptoms(ranking.findings, whatif);
+  std::stable_sort(
+      ranking.findings.begin(), ranking.findings.end(),
+      [&](const Finding& a, const Finding& b) { return Weight(a, bare) > Weight(b, bare); });
+  ranking.together =
+      Known<replay::Prediction>::Absent("no finding has a fix that can be predicted");
+  if (whatif == nullptr) return ranking;
+  Words all;
+  double before = bare;
+  for (Finding& finding : ranking.findings) {
+    if (finding.fix.empty()) continue;
+    all.insert(all.end(), finding.fix.begin(), finding.fix.end());
+    const replay::Prediction step = whatif->Predict(all);
+    if (step.likely_ns > 0) finding.speedup_after = before / step.likely_ns;
+    before = step.likely_ns;
+    ranking.together = step;
+  }
+  return ranking;
+}
+
+}  // namespace hone::doctor

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/device_index.h"
+
+#include <algorithm>
+
+namespace hone::replay {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+
+// Clocks of host and device agree to a few microseconds at best: work may seem to end after the
+// call that waited for it.
+constexpr Nanos kClockSlack = 5 * kMicrosecond;
+
+}  // namespace
+
+DeviceIndex::DeviceIndex(const trace::Trace& trace, const analyze::ApiCalls& calls)
+    : trace_(trace),
+      calls_(calls),
+      work_of_(trace.host.size(), kNoRow),
+      by_stream_(trace.streams.size()),
+      ends_(trace.streams.size()) {
+  const trace::DeviceWork& device = trace.device;
+  for (RowId w = 0; w < device.size(); ++w) {
+    const std::uint16_t stream = device.stream[w];
+    ends_[stream].push_back({device.end_ns(w), w});
+    const RowId call = device.api[w];
+    if (call == kNoRow) continue;
+    work_of_[call] = w;
+    by_stream_[stream].push_back({trace.host.start_ns[call], w});
+  }
+  const auto earlier = [](const Launch& a, const Launch& b) {
+    return a.launched_ns < b.launched_ns;
+  };
+  // Mostly sorted already: streams run in launch order.
+  for (auto* lists : {&by_stream_, &ends_}) {
+    for (std::vector<Launch>& list : *lists) {
+      if (!std::is_sorted(list.begin(), list.end(), earlier)) {
+        std::stable_sort(list.begin(), list.end(), earlier);
+      }
+    }
+  }
+  for (RowId s = 0; s < trace.syncs.size(); ++s) {
+    if (trace.syncs.stream[s] == UINT16_MAX || trace.syncs.correlation[s] == 0) continue;
+    sync_stream_.emplace(trace.syncs.correlation[s], trace.syncs.stream[s]);
+  }
+}
+
+RowId DeviceIndex::LastBefore(std::size_t stream, Nanos time) const {
+  const std::vector<Launch>& launches = by_stream_[stream];
+  const auto after =
+      std::upper_bound(launches.begin(), launches.end(), time,
+                       [](Nanos t, const Launch& launch) { return t < launch.launched_ns; });
+  return after == launches.begin() ? kNoRow : (after - 1)->work;
+}
+
+std::vector<WaitTarget> DeviceIndex::WaitsOf(RowId call) const {
+  const trace::HostSlices& host = trace_.host;
+  const Nanos begin = host.start_ns[call], end = host.end_ns(call) + kClockSlack;
+  const auto target = [&](RowId work) {
+    const Nanos done = trace_.device.end_ns(work);
+    return WaitTarget{work, done > begin && done <= end};
+  };
+  if (work_of_[call] != kNoRow) return {target(work_of_[call])};
+
+  std::vector<WaitTarget> last;
+  const auto named = sync_stream_.find(host.id[call]);
+  RowId latest_launch = kNoRow;
+  for (std::size_t stream = 0; stream < by_stream_.size(); ++stream) {
+    if (named != sync_stream_.end() && named->second != stream) continue;
+    const RowId work = LastBefore(stream, begin);
+    if (work == kNoRow) continue;
+    last.push_back(target(work));
+    if (latest_launch == kNoRow ||
+        host.start_ns[trace_.device.api[work]] > host.start_ns[trace_.device.api[latest_launch]]) {
+      latest_launch = work;
+    }
+  }
+  if (last.empty() || named != sync_stream_.end() ||
+      analyze::IsDeviceWideSync(trace_.HostName(call)) ||
+      calls_[call] == analyze::ApiClass::kFree) {
+    return last;
+  }
+  // One stream, not named: the one whose end explains the return.
+  WaitTarget best;
+  for (const WaitTarget& candidate : last) {
+    if (!candidate.bound) continue;
+    if (best.work == kNoRow ||
+        trace_.device.end_ns(candidate.work) > trace_.device.end_ns(best.work)) {
+      best = candidate;
+    }
+  }
+  if (best.work == kNoRow) best = {latest_launch, false};
+  return {best};
+}
+
+RowId DeviceIndex::HeldBackBy(RowId call) const {
+  if (work_of_[call] == kNoRow) return kNoRow;
+  const std::vector<Launch>& ends = ends_[trace_.device.stream[work_of_[call]]];
+  const auto after =
+      std::upper_bound(ends.begin(), ends.end(), trace_.host.end_ns(call),
+                       [](Nanos t, const Launch& launch) { return t < launch.launched_ns; });
+  if (after == ends.begin() || (after - 1)->launched_ns < trace_.host.start_ns[call]) return kNoRow;
+  return (after - 1)->work;
+}
+
+}  // namespace hone::replay

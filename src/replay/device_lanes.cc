@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/device_lanes.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hone::replay {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+
+// Typical figures, for traces that have none of their own: measured on an H200 from a launch call
+// to its kernel on an idle stream, and between two queued kernels.
+constexpr Nanos kTypicalLaunchLag = 6 * kMicrosecond;
+constexpr Nanos kTypicalTurnaround = 1 * kMicrosecond;
+// A start that is later than queue and launch explain by more than this was waiting for something.
+constexpr Nanos kUnexplained = 5 * kMicrosecond;
+
+struct Candidate {  // device work of the window
+  RowId work = kNoRow;
+  Nanos launched_ns = INT64_MIN;  // start of its call; INT64_MIN: not in the file
+  Nanos before_ns = INT64_MIN;    // end of the work before it on its stream; INT64_MIN: none
+};
+
+Nanos MedianOr(std::vector<Nanos> values, Nanos otherwise) {
+  if (values.empty()) return otherwise;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+class DeviceWriter {
+ public:
+  DeviceWriter(const GraphInput& input, Draft& draft)
+      : input_(input), draft_(draft), lane_of_(input.trace.streams.size(), kNoLane) {}
+
+  DeviceLanes Write() {
+    Choose();
+    Calibrate();
+    recent_.resize(input_.trace.streams.size(), {kNoRow, kNoRow});
+    for (const Candidate& candidate : chosen_) Add(candidate);
+    return found_;
+  }
+
+ private:
+  void Choose();
+  void Calibrate();
+  void Add(const Candidate& candidate);
+  std::uint16_t LaneOf(RowId work, Nanos before);
+  RowId EventSource(const Candidate& candidate) const;
+
+  const GraphInput& input_;
+  Draft& draft_;
+  DeviceLanes found_;
+  std::vector<std::uint16_t> lane_of_;        // by stream
+  std::vector<Candidate> chosen_;             // by start
+  std::vector<std::array<RowId, 2>> recent_;  // by stream: the two works that started last
+};
+
+void DeviceWriter::Choose() {
+  const trace::DeviceWork& device = input_.trace.device;
+  std::vector<Nanos> stream_end(input_.trace.streams.size(), INT64_MIN);
+  for (RowId w = 0; w < device.size(); ++w) {
+    const RowId call = device.api[w];
+    Nanos& before = stream_end[device.stream[w]];
+    const bool linked = call != kNoRow && draft_.of_call[call].lane != kNoLane;
+    const bool foreign = call != kNoRow && !linked;  // launched outside the window or the process
+    const bool inside =
+        device.start_ns[w] >= draft_.window.begin_ns && device.start_ns[w] < draft_.window.end_ns;
+    if (linked || (call == kNoRow && inside)) {
+      chosen_.push_back({w, linked ? input_.trace.host.start_ns[call] : INT64_MIN, before});
+      if (!linked) ++found_.unlinked;
+    } else if (foreign && inside && input_.trace.host.start_ns[call] >= draft_.window.begin_ns) {
+      ++found_.unlinked;
+    }
+    before = std::max(before, device.end_ns(w));
+  }
+}
+
+void DeviceWriter::Calibrate() {
+  const trace::DeviceWork& device = input_.trace.device;
+  std::vector<Nanos> launch, turnaround;
+  for (const Candidate& c : chosen_) {
+    if (c.launched_ns == INT64_MIN || c.before_ns == INT64_MIN) continue;
+    // Copies of pageable memory start when the host has staged them.
+    if (device.kind[c.work] != trace::WorkKind::kKernel) continue;
+    const Nanos start = device.start_ns[c.work];
+    if (c.launched_ns > c.before_ns + 20 * kMicrosecond && start >= c.launched_ns) {
+      launch.push_back(start - c.launched_ns);
+    } else if (c.launched_ns + 50 * kMicrosecond < c.before_ns && start >= c.before_ns) {
+      turnaround.push_back(start - c.before_ns);
+    }
+  }
+  found_.launch_lag_ns = MedianOr(std::move(launch), kTypicalLaunchLag);
+  found_.turnaround_ns = MedianOr(std::move(turnaround), kTypicalTurnaround);
+}
+
+std::uint16_t DeviceWriter::LaneOf(RowId work, Nanos before) {
+  const std::uint16_t stream = input_.trace.device.stream[work];
+  if (lane_of_[stream] == kNoLane) {
+    lane_of_[stream] = static_cast<std::uint16_t>(draft_.lanes.size());
+    draft_.lanes.push_back({LaneKind::kStream, stream, std::max(before, draft_.window.begin_ns)});
+    if (before == INT64_MIN) draft_.lanes.back().ready_ns = INT64_MIN;
+    draft_.tasks.emplace_back();
+  }
+  return lane_of_[stream];
+}
+
+// Work of another stream of the same device that ended after this one could have started, and last
+// before it did.
+RowId DeviceWriter::EventSource(const Candidate& c) const {
+  const trace::DeviceWork& device = input_.trace.device;
+  const std::uint16_t own = device.stream[c.work];
+  const Nanos start = device.start_ns[c.work];
+  const Nanos launched =
+      c.launched_ns == INT64_MIN ? INT64_MIN : c.launched_ns + found_.launch_lag_ns;
+  const Nanos possible = std::max(launched, c.before_ns);
+  RowId best = kNoRow;
+  for (std::size_t stream = 0; stream < recent_.size(); ++stream) {
+    if (stream == own || input_.trace.streams[stream].device != input_.trace.streams[own].device) {
+      continue;
+    }
+    for (const RowId work : recent_[stream]) {
+      if (work == kNoRow) continue;
+      const Nanos end = device.end_ns(work);
+      if (end > start || end <= possible) continue;
+      if (best == kNoRow || end > device.end_ns(best)) best = work;
+    }
+  }
+  return best;
+}
+
+void DeviceWriter::Add(const Candidate& c) {
+  const trace::DeviceWork& device = input_.trace.device;
+  const Nanos start = device.start_ns[c.work];
+  const std::uint16_t lane = LaneOf(c.work, c.before_ns);
+  Task task;
+  task.start_ns = start;
+  task.duration_ns = device.duration_ns[c.work];
+  task.row = c.work;
+  task.lane = lane;
+  switch (input_.classes[c.work]) {
+    case analyze::WorkClass::kCommunication: task.kind = TaskKind::kCollective; break;
+    case analyze::WorkClass::kCopy: task.kind = TaskKind::kCopy; break;
+    case analyze::WorkClass::kCompute: task.kind = TaskKind::kKernel; break;
+  }
+  const Place place{lane, static_cast<std::uint32_t>(draft_.tasks[lane].size())};
+
+  // How late it started against what held it: the later of the two gets the rest.
+  const bool linked = c.launched_ns != INT64_MIN && start >= c.launched_ns;
+  const bool follows = c.before_ns != INT64_MIN;
+  Nanos launch_lag = linked ? std::min(found_.launch_lag_ns, start - c.launched_ns) : 0;
+  Nanos turnaround = follows ? std::min(found_.turnaround_ns, start - c.before_ns) : 0;
+  const Nanos by_launch = linked ? c.launched_ns + launch_lag : INT64_MIN;
+  const Nanos by_stream = follows ? c.before_ns + turnaround : INT64_MIN;
+  const Nanos explained = std::max(by_launch, by_stream);
+  const RowId source =
+      explained != INT64_MIN && start - explained > kUnexplained ? EventSource(c) : kNoRow;
+  if (source != kNoRow) {
+    draft_.edges.push_back({place, {}, source, false, start - device.end_ns(source)});
+  } else if (by_launch >= by_stream) {
+    if (linked) launch_lag = start - c.launched_ns;
+  } else {
+    turnaround = start - c.before_ns;
+  }
+  task.lag_ns = turnaround;
+  if (linked) {
+    DraftEdge edge;
+    edge.to = place;
+    edge.from = draft_.of_call[device.api[c.work]];
+    edge.from_start = true;
+    edge.lag_ns = launch_lag;
+    draft_.edges.push_back(edge);
+  }
+  draft_.tasks[lane].push_back(task);
+  std::array<RowId, 2>& recent = recent_[device.stream[c.work]];
+  recent = {recent[1], c.work};
+}
+
+}  // namespace
+
+DeviceLanes AddDeviceLanes(const GraphInput& input, Draft& draft) {
+  return DeviceWriter(input, draft).Write();
+}
+
+}  // namespace hone::replay

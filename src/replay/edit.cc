@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/edit.h"
+
+#include <algorithm>
+#include <array>
+
+#include "replay/edits/edits.h"
+
+namespace hone::replay {
+
+std::span<const EditInfo> AllEdits() {
+  static constexpr std::array kEdits = {
+      EditInfo{"observer-effect", "nobody records the program", FindObserver},
+      EditInfo{"input-bound", "batches are ready when they are asked for", FindInputBound},
+      EditInfo{"worker-restart", "workers live through all epochs", FindWorkerRestart},
+      EditInfo{"checkpoint-stall", "checkpoints are written in the background",
+               FindCheckpointStall},
+      EditInfo{"python-hotspot", "the hottest Python function takes no time", FindPythonHotspot},
+      EditInfo{"recompile", "nothing is compiled inside the steps", FindRecompile},
+      EditInfo{"autotune-in-loop", "cuDNN's choice is kept from step to step", FindAutotune},
+      EditInfo{"allocator-churn", "no device memory is allocated or freed inside the steps",
+               FindAllocatorChurn},
+      EditInfo{"pageable-copy", "batches are copied from pinned memory, and nobody waits for it",
+               FindPageableCopy},
+      EditInfo{"blocking-copy", "copies from pinned memory do not hold the host", FindBlockingCopy},
+      EditInfo{"host-sync", "the host does not wait for results in the step", FindHostSync},
+      EditInfo{"kv-cache-unused", "every step computes one token", FindKvCache},
+      EditInfo{"naive-attention", "attention runs as one fused kernel", FindNaiveAttention},
+      EditInfo{"no-tensor-cores", "matrix work runs on tensor cores", FindNoTensorCores},
+      EditInfo{"layout-conversion", "tensors keep the layout that kernels want",
+               FindLayoutConversion},
+      EditInfo{"unfused-elementwise", "chains of element-wise kernels become one",
+               FindUnfusedElementwise},
+      EditInfo{"unfused-optimizer", "the optimizer runs as a few large kernels",
+               FindUnfusedOptimizer},
+      EditInfo{"exposed-comm", "communication hides behind compute", FindExposedComm},
+      EditInfo{"launch-bound", "a step is launched as a whole", FindLaunchBound},
+  };
+  return kEdits;
+}
+
+const EditInfo* FindEdit(std::string_view id) {
+  const std::span<const EditInfo> edits = AllEdits();
+  const auto found =
+      std::find_if(edits.begin(), edits.end(), [&](const EditInfo& info) { return info.id == id; });
+  return found == edits.end() ? nullptr : &*found;
+}
+
+}  // namespace hone::replay

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finders of all edits, one file each. See replay/edit.h for the contract.
+#pragma once
+
+#include <memory>
+
+#include "base/known.h"
+#include "replay/edit.h"
+
+namespace hone::replay {
+
+using FoundEdit = Known<std::unique_ptr<Edit>>;
+
+FoundEdit FindObserver(const Model& model);
+FoundEdit FindInputBound(const Model& model);
+FoundEdit FindWorkerRestart(const Model& model);
+FoundEdit FindCheckpointStall(const Model& model);
+FoundEdit FindPythonHotspot(const Model& model);
+FoundEdit FindRecompile(const Model& model);
+FoundEdit FindAutotune(const Model& model);
+FoundEdit FindAllocatorChurn(const Model& model);
+FoundEdit FindPageableCopy(const Model& model);
+FoundEdit FindBlockingCopy(const Model& model);
+FoundEdit FindHostSync(const Model& model);
+FoundEdit FindKvCache(const Model& model);
+FoundEdit FindNaiveAttention(const Model& model);
+FoundEdit FindNoTensorCores(const Model& model);
+FoundEdit FindLayoutConversion(const Model& model);
+FoundEdit FindUnfusedElementwise(const Model& model);
+FoundEdit FindUnfusedOptimizer(const Model& model);
+FoundEdit FindExposedComm(const Model& model);
+FoundEdit FindLaunchBound(const Model& model);
+
+}  // namespace hone::replay

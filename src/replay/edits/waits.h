@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kind of wait a waiting task is: edits and rules must not blame the same call twice.
+#pragma once
+
+#include "replay/graph.h"
+#include "replay/model.h"
+
+namespace hone::replay {
+
+enum class WaitReason : std::uint8_t {
+  kNone,          // not a wait, or a launch held back by a full queue
+  kResult,        // .item(), .cpu(), nonzero, synchronize(): the host wants to know
+  kPageableCopy,  // a copy out of pageable memory
+  kPinnedCopy,    // a copy out of pinned memory that the host waits for all the same
+  kFree,          // cudaFree
+};
+WaitReason ReasonOf(const Model& model, const Task& task);
+
+}  // namespace hone::replay

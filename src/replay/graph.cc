@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/graph.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "replay/device_index.h"
+#include "replay/device_lanes.h"
+#include "replay/draft.h"
+#include "replay/host_lanes.h"
+#include "replay/worker_lane.h"
+
+namespace hone::replay {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+
+// The steady steps that fit, as one window.
+trace::Interval ChooseWindow(const GraphInput& input, std::size_t& steps) {
+  const std::vector<analyze::Step>& all = input.steps.steps;
+  const std::size_t first = input.steps.warm_up_count;
+  const trace::DeviceWork& device = input.trace.device;
+  const auto work_before = [&](Nanos time) {
+    return static_cast<std::size_t>(
+        std::lower_bound(device.start_ns.begin(), device.start_ns.end(), time) -
+        device.start_ns.begin());
+  };
+  const std::size_t begin = work_before(all[first].span.begin_ns);
+  steps = 1;
+  while (first + steps < all.size() &&
+         work_before(all[first + steps].span.end_ns) - begin <= kMostWork) {
+    ++steps;
+  }
+  return {all[first].span.begin_ns, all[first + steps - 1].span.end_ns};
+}
+
+}  // namespace
+
+Graph Merge(const trace::Trace& trace, Draft draft) {
+  Graph graph;
+  graph.window = draft.window;
+  graph.of_host.assign(trace.host.size(), kNoTask);
+  graph.of_device.assign(trace.device.size(), kNoTask);
+
+  std::vector<Place> order;
+  for (std::uint16_t lane = 0; lane < draft.tasks.size(); ++lane) {
+    const auto middle = static_cast<std::ptrdiff_t>(order.size());
+    for (std::uint32_t i = 0; i < draft.tasks[lane].size(); ++i) order.push_back({lane, i});
+    // Lanes are in time order, hosts stand before devices: on a tie the call comes before its work.
+    std::inplace_merge(
+        order.begin(), order.begin() + middle, order.end(), [&](const Place& a, const Place& b) {
+          return draft.tasks[a.lane][a.index].start_ns < draft.tasks[b.lane][b.index].start_ns;
+        });
+  }
+  std::vector<std::vector<TaskId>> id_of(draft.tasks.size());
+  for (std::size_t lane = 0; lane < draft.tasks.size(); ++lane) {
+    id_of[lane].resize(draft.tasks[lane].size());
+  }
+  graph.tasks.reserve(order.size());
+  for (const Place& place : order) {
+    const Task& task = draft.tasks[place.lane][place.index];
+    const auto id = static_cast<TaskId>(graph.tasks.size());
+    id_of[place.lane][place.index] = id;
+    if (draft.lanes[task.lane].kind == LaneKind::kStream) {
+      graph.of_device[task.row] = id;
+    }
+    graph.tasks.push_back(task);
+  }
+  for (RowId row = 0; row < trace.host.size(); ++row) {
+    const Place& place = draft.of_call[row];
+    if (place.lane != kNoLane) graph.of_host[row] = id_of[place.lane][place.index];
+  }
+
+  struct Resolved {
+    TaskId to;
+    Edge edge;
+  };
+  std::vector<Resolved> resolved;
+  for (const DraftEdge& draft_edge : draft.edges) {
+    const TaskId to = id_of[draft_edge.to.lane][draft_edge.to.index];
+    const TaskId from = draft_edge.from_work != kNoRow
+                            ? graph.of_device[draft_edge.from_work]
+                            : id_of[draft_edge.from.lane][draft_edge.from.index];
+    if (from == kNoTask || from >= to) continue;
+    resolved.push_back({to, {from, draft_edge.from_start, draft_edge.lag_ns}});
+  }
+  graph.first_edge.assign(graph.tasks.size() + 1, 0);
+  for (const Resolved& r : resolved) ++graph.first_edge[r.to + 1];
+  for (std::size_t t = 0; t < graph.tasks.size(); ++t) {
+    graph.first_edge[t + 1] += graph.first_edge[t];
+  }
+  graph.edges.resize(resolved.size());
+  std::vector<std::uint32_t> at(graph.first_edge.begin(), graph.first_edge.end() - 1);
+  for (const Resolved& r : resolved) graph.edges[at[r.to]++] = r.edge;
+  graph.lanes = std::move(draft.lanes);
+  return graph;
+}
+
+Known<Graph> BuildGraph(const GraphInput& input) {
+  if (input.steps.steady_count() == 0) {
+    return Known<Graph>::Absent("no steps to replay: " + (input.steps.why_none.empty()
+                                                              ? std::string("none is steady")
+                                                              : input.steps.why_none));
+  }
+  Draft draft;
+  std::size_t steps = 0;
+  draft.window = ChooseWindow(input, steps);
+  if (draft.window.length() <= 0) return Known<Graph>::Absent("the steps have no length");
+  const DeviceIndex index(input.trace, input.calls);
+  AddHostLanes(input, index, draft);
+  if (draft.lanes.empty()) {  // device records only
+    draft.lanes.push_back({LaneKind::kThread, 0, draft.window.begin_ns});
+    draft.tasks.emplace_back();
+    draft.of_call.assign(input.trace.host.size(), {kNoLane, 0});
+  }
+  AddWorkerLane(input, draft);
+  const DeviceLanes device = AddDeviceLanes(input, draft);
+  Graph graph = Merge(input.trace, std::move(draft));
+  graph.steps = steps;
+  graph.all_steps = input.steps.steady_count();
+  graph.launch_lag_ns = device.launch_lag_ns;
+  graph.turnaround_ns = device.turnaround_ns;
+  graph.unlinked = device.unlinked;
+  return graph;
+}
+
+}  // namespace hone::replay

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/model.h"
+
+namespace hone::replay {
+
+using trace::kNoRow;
+using trace::RowId;
+
+Model::Model(const trace::Trace& trace, const analyze::Facts& facts)
+    : trace_(trace), facts_(facts), lineage_(trace), calls_(trace), classes_(trace) {}
+
+Known<std::unique_ptr<Model>> Model::Build(const trace::Trace& trace, const analyze::Facts& facts) {
+  std::unique_ptr<Model> model(new Model(trace, facts));
+  Known<Graph> graph =
+      BuildGraph({trace, facts.steps, model->lineage_, model->calls_, model->classes_,
+                  facts.loader ? facts.loader->mode : analyze::LoaderMode::kUnknown});
+  if (!graph) return Known<std::unique_ptr<Model>>::Absent(graph.why_not());
+  model->graph_ = std::move(*graph);
+  model->Index();
+  return model;
+}
+
+void Model::Index() {
+  std::vector<std::uint8_t> seen(trace_.strings.size(), 0);
+  traits_.resize(trace_.strings.size());
+  for (RowId w = 0; w < trace_.device.size(); ++w) {
+    const auto name = static_cast<std::uint32_t>(trace_.device.name[w]);
+    if (seen[name] != 0 || trace_.device.kind[w] != trace::WorkKind::kKernel) continue;
+    seen[name] = 1;
+    traits_[name] = analyze::ClassifyKernel(trace_.DeviceName(w));
+  }
+  work_of_.assign(trace_.host.size(), kNoRow);
+  for (RowId w = 0; w < trace_.device.size(); ++w) {
+    if (trace_.device.api[w] != kNoRow) work_of_[trace_.device.api[w]] = w;
+  }
+  std::vector<std::uint8_t> optimizer_name(trace_.strings.size(), 0);
+  in_optimizer_.resize(trace_.host.size(), 0);
+  for (RowId i = 0; i < trace_.host.size(); ++i) {
+    const RowId parent = trace_.host.parent[i];
+    in_optimizer_[i] = parent == kNoRow ? 0 : in_optimizer_[parent];
+    if (trace_.host.kind[i] != trace::SliceKind::kAnnotation) continue;
+    std::uint8_t& name = optimizer_name[static_cast<std::uint32_t>(trace_.host.name[i])];
+    if (name == 0) name = trace_.HostName(i).starts_with("Optimizer.step") ? 2 : 1;
+    if (name == 2) in_optimizer_[i] = 1;
+  }
+  lane_of_thread_.assign(trace_.threads.size(), UINT16_MAX);
+  for (std::size_t lane = 0; lane < graph_.lanes.size(); ++lane) {
+    if (graph_.lanes[lane].kind != LaneKind::kThread) continue;
+    if (graph_.lanes[lane].row < lane_of_thread_.size()) {
+      lane_of_thread_[graph_.lanes[lane].row] = static_cast<std::uint16_t>(lane);
+    }
+  }
+  peaks_ = Known<analyze::DevicePeaks>::Absent("no device in this trace");
+  if (facts_.efficiency) peaks_ = facts_.efficiency->peaks;
+}
+
+}  // namespace hone::replay

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plan: a graph with changes. Edits write it, the replay reads it; the graph itself never changes.
+#pragma once
+
+#include <vector>
+
+#include "replay/graph.h"
+#include "trace/interval.h"
+
+namespace hone::replay {
+
+struct Plan {
+  explicit Plan(const Graph& graph);
+
+  std::vector<Nanos> duration_ns;       // by task
+  std::vector<Nanos> lag_ns;            // by task
+  std::vector<std::uint8_t> edges_off;  // by task: its edges do not count
+
+  // Host tasks of lane `lane` inside `span` (measured time) take `factor` of their time there;
+  // waits for the device stay. 0 removes the code, its calls included.
+  void ScaleHost(const Graph& graph, std::uint16_t lane, trace::Interval span, double factor);
+  // The work vanishes: no time, no launch, no turn-around. Its call's host time stays.
+  void RemoveWork(TaskId task);
+  // The call returns at once.
+  void DropWait(TaskId task) { edges_off[task] = 1; }
+};
+
+}  // namespace hone::replay

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/simulate.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hone::replay {
+namespace {
+
+// After the first repetition the lanes have settled into their order; the two after it give the
+// pace.
+constexpr int kRepetitions = 4;
+
+class Simulation {
+ public:
+  Simulation(const Graph& graph, const Plan& plan)
+      : graph_(graph), plan_(plan), start_(graph.tasks.size()), end_(graph.tasks.size()) {
+    lane_end_.reserve(graph.lanes.size());
+    for (const Lane& lane : graph.lanes) lane_end_.push_back(lane.ready_ns);
+  }
+
+  void Pass() {
+    for (TaskId t = 0; t < graph_.tasks.size(); ++t) {
+      Nanos& lane_end = lane_end_[graph_.tasks[t].lane];
+      Nanos start = lane_end == INT64_MIN ? INT64_MIN : lane_end + plan_.lag_ns[t];
+      if (plan_.edges_off[t] == 0) {
+        for (const Edge& edge : graph_.EdgesOf(t)) {
+          const Nanos from = edge.from_start ? start_[edge.from] : end_[edge.from];
+          start = std::max(start, from + edge.lag_ns);
+        }
+      }
+      // Nothing holds it: it starts where it was measured.
+      if (start == INT64_MIN) start = graph_.tasks[t].start_ns;
+      start_[t] = start;
+      end_[t] = start + plan_.duration_ns[t];
+      lane_end = end_[t];
+    }
+  }
+
+  Nanos HostEnd() const { return lane_end_[0]; }
+  // Of the thread that makes the steps and of the devices: other threads and workers run on.
+  Nanos End() const {
+    Nanos end = lane_end_[0];
+    for (std::size_t lane = 1; lane < lane_end_.size(); ++lane) {
+      if (graph_.lanes[lane].kind == LaneKind::kStream) end = std::max(end, lane_end_[lane]);
+    }
+    return end;
+  }
+
+  Times TakeTimes() && { return {std::move(start_), std::move(end_)}; }
+
+ private:
+  const Graph& graph_;
+  const Plan& plan_;
+  std::vector<Nanos> start_, end_;
+  std::vector<Nanos> lane_end_;
+};
+
+}  // namespace
+
+Nanos ReplayWindow(const Graph& graph, const Plan& plan) {
+  Simulation simulation(graph, plan);
+  simulation.Pass();
+  const bool host = std::any_of(graph.tasks.begin(), graph.tasks.end(),
+                                [](const Task& task) { return task.lane == 0; });
+  return (host ? simulation.HostEnd() : simulation.End()) - graph.window.begin_ns;
+}
+
+double SteadyStep(const Graph& graph, const Plan& plan) {
+  Simulation simulation(graph, plan);
+  Nanos before = 0;
+  for (int pass = 0; pass < kRepetitions; ++pass) {
+    if (pass == kRepetitions - 2) before = simulation.End();
+    simulation.Pass();
+  }
+  return static_cast<double>(simulation.End() - before) / (2.0 * static_cast<double>(graph.steps));
+}
+
+Times ReplayOnce(const Graph& graph, const Plan& plan) {
+  Simulation simulation(graph, plan);
+  simulation.Pass();
+  return std::move(simulation).TakeTimes();
+}
+
+}  // namespace hone::replay

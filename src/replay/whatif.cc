@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/whatif.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "replay/simulate.h"
+
+namespace hone::replay {
+
+namespace {
+constexpr std::string_view kObserver = "observer-effect";
+}
+
+WhatIf::WhatIf(const Model& model) : model_(model) {
+  for (const EditInfo& info : AllEdits()) found_.emplace(info.id, info.find(model));
+  const Graph& graph = model.graph();
+  replayed_ns_ =
+      static_cast<double>(ReplayWindow(graph, Plan(graph))) / static_cast<double>(graph.steps);
+  bare_ = Predict({});
+}
+
+const Known<std::unique_ptr<Edit>>& WhatIf::Find(std::string_view id) const {
+  const auto found = found_.find(id);
+  HONE_CHECK(found != found_.end());
+  return found->second;
+}
+
+double WhatIf::Step(const std::vector<std::string_view>& ids, Guess guess, Guess observer) const {
+  Plan plan(model_.graph());
+  for (const EditInfo& info : AllEdits()) {
+    const bool is_observer = info.id == kObserver;
+    if (!is_observer && std::find(ids.begin(), ids.end(), info.id) == ids.end()) continue;
+    const Known<std::unique_ptr<Edit>>& edit = Find(info.id);
+    if (edit) (*edit)->Apply(model_, is_observer ? observer : guess, plan);
+  }
+  return SteadyStep(model_.graph(), plan);
+}
+
+Prediction WhatIf::Predict(const std::vector<std::string_view>& ids) const {
+  Prediction prediction;
+  prediction.likely_ns = Step(ids, Guess::kLikely, Guess::kLikely);
+  prediction.low_ns = std::min(prediction.likely_ns, Step(ids, Guess::kMost, Guess::kMost));
+  prediction.high_ns = std::max(prediction.likely_ns, Step(ids, Guess::kLeast, Guess::kLeast));
+  return prediction;
+}
+
+}  // namespace hone::replay

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loader's workers as a lane of their own: batches come no faster than they make them.
+#pragma once
+
+#include "replay/draft.h"
+
+namespace hone::replay {
+
+// Waits of this share of the window or more mean that the workers set the pace; below it their
+// speed cannot be seen.
+inline constexpr double kWorkersSetPace = 0.05;
+
+// After the host's lanes. Only for loaders with workers: a loader in the process itself is host
+// code like any other.
+void AddWorkerLane(const GraphInput& input, Draft& draft);
+
+}  // namespace hone::replay
