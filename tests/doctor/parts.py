@@ -56,6 +56,17 @@ class Block(nn.Module):
         return self.finish(x, F.scaled_dot_product_attention(q, k, v, is_causal=True))
 
 
+class Replay:
+    """A captured graph, with the work it was captured from: that owns the tensors the graph reads."""
+
+    def __init__(self, graph, work):
+        self.graph = graph
+        self.work = work
+
+    def __call__(self):
+        self.graph.replay()
+
+
 def graphed(work, device):
     """`work` captured once into a CUDA graph and replayed after; as it is where there is no CUDA."""
     if device != "cuda":
@@ -69,4 +80,4 @@ def graphed(work, device):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         work()
-    return graph.replay
+    return Replay(graph, work)

@@ -173,31 +173,56 @@ def warm_up(variant, deadline, options, multiple):
     return max(2, math.ceil(options.block_s * 1e3 / ms / multiple) * multiple)
 
 
+def attempt(program, word, record, work):
+    """work(), or None and an entry in the record's errors; a variant that failed is given up."""
+    if word not in program.variants:
+        return None
+    try:
+        return work(program.variants[word])
+    except Failed as error:
+        record["errors"].append(f"{word}: {error}")
+        program.variants.pop(word).end()
+        return None
+
+
+def build(program, deadline, options, record):
+    for word in list(program.variants):
+        device = attempt(program, word, record, lambda v: v.build(deadline, options.device))
+        if device is not None:
+            record["device"] = device
+            record["torch"] = program.variants[word].torch
+
+
 def time_bare(program, deadline, options, record):
     multiple = program.label.get("multiple", 1)
-    blocks = {word: warm_up(variant, deadline, options, multiple)
-              for word, variant in program.variants.items()}
+    blocks = {}
+    for word in list(program.variants):
+        blocks[word] = attempt(program, word, record,
+                               lambda v: warm_up(v, deadline, options, multiple))
     record["bare_ms"] = {word: [] for word in blocks}
     record["block_steps"] = blocks
-    lead = program.label.get("lead", 2)
-    lead = math.ceil(lead / multiple) * multiple
+    lead = math.ceil(program.label.get("lead", 2) / multiple) * multiple
     for word in ORDER[:2 * options.blocks]:
-        if word in program.variants:
-            ms = program.variants[word].run(deadline, blocks[word], lead)
+        ms = attempt(program, word, record, lambda v: v.run(deadline, blocks[word], lead))
+        if ms is not None:
             record["bare_ms"][word].append(round(ms, 4))
 
 
 def profile(program, deadline, options, record):
     record["profiled_ms"] = {}
     record["traces"] = {}
-    for word, variant in program.variants.items():
+    for word in list(program.variants):
         for setting in program.label.get("settings", ["light", "full"]):
+            if word not in program.variants:
+                break
             stem = program.name + (".fixed" if word == "fixed" else "")
-            ranks = len(variant.children)
+            ranks = len(program.variants[word].children)
             paths = [options.out / (stem + (f".rank{rank}" if ranks > 1 else "") + f".{setting}.json.gz")
                      for rank in range(ranks)]
-            answers = variant.ask(deadline, verb="profile", full=setting == "full",
-                                  path=[str(path) for path in paths])
+            answers = attempt(program, word, record, lambda v: v.ask(
+                deadline, verb="profile", full=setting == "full", path=[str(path) for path in paths]))
+            if answers is None:
+                continue
             key = setting if word == "bad" else f"fixed_{setting}"
             record["profiled_ms"][key] = round(max(answer["ms"] for answer in answers), 4)
             for path in paths:
@@ -205,31 +230,17 @@ def profile(program, deadline, options, record):
 
 
 def record_program(program, options, after_timing):
-    """Measures one program; the record says what is missing when a variant failed."""
+    """Measures one program; the record's errors say what is missing when a variant failed."""
     began = time.monotonic()
     deadline = began + program.label.get("timeout", options.timeout)
     record = {"name": program.name, "says": program.doc, "label": program.label,
               "keep": program.label.get("keep", "light"), "python": platform.python_version(),
               "errors": []}
     record["schedule"] = {"wait": 1, "warmup": 2, "active": 4, **program.label.get("schedule", {})}
-    failed = False
-    for word in list(program.variants):
-        try:
-            record["device"] = program.variants[word].build(deadline, options.device)
-            record["torch"] = program.variants[word].torch
-        except Failed as error:
-            record["errors"].append(f"{word}: {error}")
-            program.variants.pop(word).end()
-            failed = failed or word == "bad"
-    if not failed:
-        for phase in (time_bare, profile):
-            try:
-                phase(program, deadline, options, record)
-            except Failed as error:
-                record["errors"].append(f"{phase.__name__}: {error}")
-                break
-            if phase is time_bare:
-                after_timing()
+    build(program, deadline, options, record)
+    time_bare(program, deadline, options, record)
+    after_timing()
+    profile(program, deadline, options, record)
     program.end()
     record["seconds"] = round(time.monotonic() - began, 1)
     return record
@@ -289,7 +300,11 @@ def parse_options():
     parser.add_argument("--timeout", type=float, default=60, help="seconds a program")
     parser.add_argument("--quick", action="store_true", help="short blocks: tests the set, measures nothing")
     options = parser.parse_args()
-    options.warm_s, options.block_s, options.blocks = (0.02, 0.02, 2) if options.quick else (0.5, 0.4, 5)
+    options.warm_s, options.block_s, options.blocks = 0.5, 0.4, 5
+    if options.device == "cpu":
+        options.warm_s, options.block_s = 0.2, 0.15
+    if options.quick:
+        options.warm_s, options.block_s, options.blocks = 0.02, 0.02, 2
     options.set = options.set or ("cpu" if options.device == "cpu" else "programs")
     options.out = options.out.resolve()
     options.tars = options.out
@@ -313,8 +328,8 @@ def choose(options):
 
 def main():
     options = parse_options()
-    options.scratch = pathlib.Path(tempfile.mkdtemp(prefix="record."))
     programs = choose(options)
+    options.scratch = pathlib.Path(tempfile.mkdtemp(prefix="record."))
     tars = Tars(options.tars)
     began = time.monotonic()
     try:

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from parts import conv_net
 
 LABEL = {"first": "autotune-in-loop", "all": ["autotune-in-loop"], "fix": ["autotune-in-loop"],
-         "schedule": {"active": 3}}
+         "schedule": {"active": 3}, "timeout": 100}
 
 
 def build(fixed, device):

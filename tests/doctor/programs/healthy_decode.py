@@ -10,7 +10,7 @@ LABEL = {"first": "healthy", "all": [], "fix": []}
 
 def build(fixed, device):
     cpu = device == "cpu"
-    batch, longest, width, heads, depth, words = (2, 8, 32, 2, 1, 64) if cpu else (64, 2048, 4096, 32, 16, 32000)
+    batch, longest, width, heads, depth, words = (2, 8, 32, 2, 1, 64) if cpu else (64, 512, 4096, 32, 16, 32000)
     how = {"device": device, "dtype": torch.bfloat16}
     table = torch.randn(words, width, **how)
     blocks = [Block(width, heads, device) for _ in range(depth)]

@@ -10,7 +10,7 @@ LABEL = {"first": "item-sync", "all": ["item-sync"], "fix": ["item-sync"], "sche
 def build(fixed, device):
     cpu = device == "cpu"
     width = 32 if cpu else 2048
-    model = mlp(width, 2 if cpu else 28, device)
+    model = mlp(width, 2 if cpu else 16, device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, fused=True)
     rows = torch.randn(width, width, device=device, dtype=torch.bfloat16)
     worst = torch.zeros((), device=device, dtype=torch.bfloat16)

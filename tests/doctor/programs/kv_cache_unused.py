@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from parts import Block
 
 LABEL = {"first": "kv-cache-unused", "all": ["kv-cache-unused"], "fix": ["kv-cache-unused"], "keep": "full",
-         "schedule": {"active": 3}}
+         "multiple": 32, "lead": 32, "schedule": {"active": 3}}
 
 
 def build(fixed, device):
@@ -15,7 +15,7 @@ def build(fixed, device):
     how = {"device": device, "dtype": torch.bfloat16}
     table = torch.randn(words, width, **how)
     blocks = [Block(width, heads, device) for _ in range(depth)]
-    longest = prompt + 256
+    longest = prompt + (4 if cpu else 32)
     cache = [torch.zeros(2, batch, heads, longest, width // heads, **how) for _ in range(depth)]
     start = torch.randint(0, words, (batch, prompt), device=device)
     tokens = start

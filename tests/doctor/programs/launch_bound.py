@@ -9,7 +9,7 @@ LABEL = {"first": "launch-bound", "all": ["launch-bound"], "fix": ["launch-bound
 
 def build(fixed, device):
     cpu = device == "cpu"
-    batch, width, times = (4, 8, 3) if cpu else (64, 128, 28)
+    batch, width, times = (4, 8, 3) if cpu else (64, 128, 16)
     cell = torch.nn.Linear(2 * width, 2 * width, device=device, dtype=torch.bfloat16)
     optimizer = torch.optim.SGD(cell.parameters(), lr=1e-4, fused=True)
     inputs = torch.randn(times, batch, width, device=device, dtype=torch.bfloat16)

@@ -10,7 +10,7 @@ LABEL = {"first": "mask-sync", "all": ["mask-sync"], "fix": ["mask-sync"], "sche
 
 def build(fixed, device):
     cpu = device == "cpu"
-    rows, width, classes = (16, 32, 4) if cpu else (8192, 1024, 48)
+    rows, width, classes = (16, 32, 4) if cpu else (16384, 1024, 28)
     model = mlp(width, 2 if cpu else 10, device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, fused=True)
     batch = torch.randn(rows, width, device=device, dtype=torch.bfloat16)

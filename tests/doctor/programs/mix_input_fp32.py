@@ -33,12 +33,13 @@ def build(fixed, device):
     cpu = device == "cpu"
     torch.backends.cuda.matmul.allow_tf32 = fixed
     torch.backends.cudnn.allow_tf32 = fixed
+    torch.backends.cudnn.benchmark = True
     workers = (2 if cpu else 12) if fixed else 0
     loader = torch.utils.data.DataLoader(
         Photos(16 if cpu else 224), batch_size=2 if cpu else 16, num_workers=workers,
         pin_memory=not cpu, persistent_workers=workers > 0)
     batches = endless(loader)
-    model = conv_net(8 if cpu else 256, 1 if cpu else 3, device, dtype=torch.float32)
+    model = conv_net(8 if cpu else 256, 1 if cpu else 2, device, dtype=torch.float32)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, fused=True)
 
     def step():

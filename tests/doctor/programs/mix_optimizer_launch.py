@@ -10,7 +10,7 @@ LABEL = {"first": "unfused-optimizer", "all": ["unfused-optimizer", "launch-boun
 
 def build(fixed, device):
     cpu = device == "cpu"
-    width, depth = (8, 2) if cpu else (128, 20)
+    width, depth = (8, 2) if cpu else (128, 8)
     layers = []
     for _ in range(depth):
         layers += [torch.nn.Linear(width, width), torch.nn.LayerNorm(width), torch.nn.Tanh()]

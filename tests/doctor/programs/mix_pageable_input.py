@@ -18,14 +18,15 @@ class Frames(torch.utils.data.Dataset):
         return 10_000_000
 
     def __getitem__(self, i):
-        return torch.from_numpy(np.ascontiguousarray(self.frames[i % 32, :, :, ::-1]).astype(np.float32) / 255), i % 1000
+        frame = np.ascontiguousarray(self.frames[i % 32, :, :, ::-1])
+        return torch.from_numpy(frame.astype(np.float32) / 255), i % 1000
 
 
 def build(fixed, device):
     cpu = device == "cpu"
     workers = (2 if cpu else 12) if fixed else 0
     loader = torch.utils.data.DataLoader(
-        Frames(16 if cpu else 512), batch_size=2 if cpu else 32, num_workers=workers,
+        Frames(16 if cpu else 384), batch_size=2 if cpu else 32, num_workers=workers,
         pin_memory=fixed and not cpu, persistent_workers=workers > 0)
     batches = endless(loader)
     model = conv_net(8 if cpu else 128, 1 if cpu else 8, device)

@@ -4,13 +4,13 @@ import torch
 
 from parts import mlp
 
-LABEL = {"first": "item-sync", "all": ["item-sync"], "fix": ["item-sync"]}
+LABEL = {"first": "item-sync", "all": ["item-sync"], "fix": ["item-sync"], "schedule": {"active": 3}}
 
 
 def build(fixed, device):
     cpu = device == "cpu"
-    width = 32 if cpu else 2048
-    model = mlp(width, 2 if cpu else 12, device)
+    width = 32 if cpu else 4096
+    model = mlp(width, 2 if cpu else 4, device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, fused=True)
     rows = torch.randn(width, width, device=device, dtype=torch.bfloat16)
 

@@ -5,7 +5,8 @@ import math
 import torch
 import torch.nn.functional as F
 
-LABEL = {"first": "unfused-elementwise", "all": ["unfused-elementwise"], "fix": ["unfused-elementwise"]}
+LABEL = {"first": "unfused-elementwise", "all": ["unfused-elementwise"], "fix": ["unfused-elementwise"],
+         "schedule": {"active": 3}}
 
 
 def norm(x, scale, shift):
