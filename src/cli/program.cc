@@ -11,6 +11,7 @@
 #include "cli/analyze_command.h"
 #include "cli/completion_command.h"
 #include "cli/help_command.h"
+#include "cli/whatif_command.h"
 #include "report/version.h"
 
 namespace hone::cli {
@@ -34,6 +35,7 @@ std::string WithoutValue(const std::string& word) {
 
 Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
+  verbs_.push_back(std::make_unique<WhatIfCommand>());
   verbs_.push_back(std::make_unique<HelpCommand>(*this));
   verbs_.push_back(std::make_unique<CompletionCommand>(*this));
   app_->set_help_flag("-h,--help", "show this help");

@@ -3,6 +3,10 @@
 
 namespace hone::report {
 
+bool IsAdvice(const doctor::Finding& finding) {
+  return finding.id != "observer-effect" && finding.id != "healthy";
+}
+
 std::string ShownPath(const Report& report, const Input& input) {
   const std::string& path = input.trace.info.path;
   if (!report.stable) return path;

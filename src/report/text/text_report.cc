@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "report/tables.h"
 #include "report/text/breakdown.h"
+#include "report/text/findings_text.h"
 #include "report/text/headline.h"
 #include "report/text/notes.h"
 #include "report/text/table_text.h"
@@ -218,8 +219,11 @@ void WriteText(const Report& report, const TextOptions& options, std::ostream& o
   } else {
     WriteLabelled("device", kLabelWidth, style.Clean(breakdown.why_not()), style, out);
   }
+  WriteFindings(report, breakdown, options.all, style, out);
+  if (options.all) WriteFindingsInFull(report, style, out);
   if (report.inputs.size() > 1) WriteRanks(report, style, out);
   WriteTops(report, style, out);
+  WriteNotChecked(report, options.all, style, out);
   WriteNotes(report, style, out);
   if (options.all) {
     WriteAll(report, {style, true, options.all_limit}, out);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/text/whatif_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "report/table.h"
+#include "report/text/gain_text.h"
+#include "report/text/headline.h"
+#include "report/text/table_text.h"
+#include "report/text/text_report.h"
+
+namespace hone::report {
+namespace {
+
+Cell Millis(double nanos) { return static_cast<std::int64_t>(std::llround(nanos)); }
+
+// "replay 195 ms, 0.4 % short" says how far predictions can be trusted.
+std::string ErrorText(const WhatIfAnswer& answer) {
+  std::string text = fmt::format("replay gives {} ms ({}{})", MillisText(answer.replayed_ns),
+                                 answer.error < 0 ? "-" : "+", Percent(std::abs(answer.error)));
+  if (answer.steps < answer.all_steps) {
+    text += fmt::format(", from the first {} of {} steady steps", answer.steps, answer.all_steps);
+  }
+  return text;
+}
+
+struct StepLine {
+  std::string label, ms, note;
+  Tone tone = Tone::kPlain;
+};
+
+void WriteStepLines(const std::vector<StepLine>& lines, const Style& style, std::ostream& out) {
+  std::size_t label = 0, number = 0;
+  for (const StepLine& line : lines) {
+    label = std::max(label, DisplayWidth(line.label));
+    number = std::max(number, DisplayWidth(line.ms));
+  }
+  for (const StepLine& line : lines) {
+    const std::string front = PadRight(line.label, label) + "  " + PadLeft(line.ms, number) + " ms";
+    const std::size_t left = style.width - std::min(style.width, 2 + DisplayWidth(front) + 3);
+    out << "  " << style.Paint(line.tone, front);
+    if (!line.note.empty()) out << "   " << ElideMiddle(line.note, left, style.utf8);
+    out << '\n';
+  }
+}
+
+void WriteSteps(const WhatIfAnswer& answer, bool with_fixes, const Style& style,
+                std::ostream& out) {
+  std::vector<StepLine> lines = {
+      {"step as recorded", MillisText(answer.measured_ns), ErrorText(answer), Tone::kPlain},
+      {"without the recorder", MillisText(answer.bare.likely_ns),
+       fmt::format("({})", RangeText(answer.bare, style)), Tone::kPlain}};
+  if (with_fixes && answer.any()) {
+    std::vector<std::string> words;
+    for (const FixAnswer& fix : answer.fixes) {
+      if (fix.applies()) words.push_back(fix.id);
+    }
+    const std::string what =
+        words.size() == 1 ? words[0] + " fixed" : fmt::format("all {} fixed", words.size());
+    lines.push_back(
+        {what, MillisText(answer.predicted.likely_ns),
+         fmt::format("({})   {}", RangeText(answer.predicted, style), SpeedupText(answer.speedup)),
+         Tone::kStrong});
+  }
+  WriteStepLines(lines, style, out);
+}
+
+void WriteEach(const WhatIfAnswer& answer, const Style& style, std::ostream& out) {
+  Table table("fixes", "each fix",
+              {{"fix", Unit::kText, 0},
+               {"alone_ms", Unit::kMillis, 0},
+               {"range", Unit::kText, 2},
+               {"gain", Unit::kTimes, 0},
+               {"after_those_above_ms", Unit::kMillis, 0},
+               {"gain_so_far", Unit::kTimes, 0}});
+  for (const FixAnswer& fix : answer.fixes) {
+    if (!fix.applies()) continue;
+    const double upto = fix.upto->likely_ns;
+    table.Add({TextCell(fix.id), Millis(fix.alone->likely_ns),
+               table.Keep(RangeText(*fix.alone, style)), CellOf(fix.speedup), Millis(upto),
+               upto > 0 ? Cell(answer.bare.likely_ns / upto) : Cell()});
+  }
+  out << '\n';
+  WriteTable(table, style, {.indent = 2, .fill = true, .notes = false}, out);
+}
+
+void WriteWhyNot(const WhatIfAnswer& answer, std::string_view title, const Style& style,
+                 std::ostream& out) {
+  std::size_t width = 0;
+  for (const FixAnswer& fix : answer.fixes) {
+    if (!fix.applies()) width = std::max(width, fix.id.size() + 2);
+  }
+  if (width == 0) return;
+  out << "\n  " << style.Paint(Tone::kStrong, title) << '\n';
+  for (const FixAnswer& fix : answer.fixes) {
+    if (!fix.applies()) WriteLabelled(fix.id, width, style.Clean(fix.why_not), style, out);
+  }
+}
+
+// False: there is nothing to answer with, and the reason has been written.
+bool WriteTop(const Report& report, const Known<WhatIfAnswer>& answer, const Style& style,
+              std::ostream& out) {
+  WriteHeadline(report, style, out);
+  if (answer) {
+    out << '\n';
+    return true;
+  }
+  WriteLabelled("no replay", kLabelWidth, style.Clean(answer.why_not()), style, out, Tone::kWarn);
+  return false;
+}
+
+Style AtLeast(const Style& style) {
+  Style wide = style;
+  wide.width = std::max(style.width, kLeastWidth);
+  return wide;
+}
+
+}  // namespace
+
+void WriteWhatIf(const Report& report, const Known<WhatIfAnswer>& answer, const Style& asked,
+                 std::ostream& out) {
+  const Style style = AtLeast(asked);
+  if (!WriteTop(report, answer, style, out)) return;
+  WriteSteps(*answer, true, style, out);
+  const auto applied = std::count_if(answer->fixes.begin(), answer->fixes.end(),
+                                     [](const FixAnswer& fix) { return fix.applies(); });
+  if (applied > 1) WriteEach(*answer, style, out);
+  if (applied == 1) {
+    for (const FixAnswer& fix : answer->fixes) {
+      if (!fix.applies()) continue;
+      out << '\n';
+      WriteLabelled("changes", kLabelWidth, style.Clean(fix.what + ": " + fix.scope), style, out);
+    }
+  }
+  WriteWhyNot(*answer, "nothing to fix here", style, out);
+}
+
+void WriteWhatIfList(const Report& report, const Known<WhatIfAnswer>& answer, const Style& asked,
+                     std::ostream& out) {
+  const Style style = AtLeast(asked);
+  if (!WriteTop(report, answer, style, out)) return;
+  WriteSteps(*answer, false, style, out);
+  std::vector<const FixAnswer*> fixes;
+  std::size_t width = 0;
+  for (const FixAnswer& fix : answer->fixes) {
+    if (fix.applies()) fixes.push_back(&fix);
+    width = std::max(width, fix.id.size() + 2);
+  }
+  std::stable_sort(fixes.begin(), fixes.end(), [](const FixAnswer* a, const FixAnswer* b) {
+    return a->alone->likely_ns < b->alone->likely_ns;
+  });
+  out << "\n  "
+      << style.Paint(Tone::kStrong, PadRight("what can be asked here, best first", width + 18))
+      << '\n';
+  for (const FixAnswer* fix : fixes) {
+    const std::string gain = fix->speedup ? SpeedupText(*fix->speedup) : "?";
+    WriteLabelled(fix->id, width,
+                  fmt::format("{} ms ({}), {}; {}: {}", MillisText(fix->alone->likely_ns),
+                              RangeText(*fix->alone, style), gain, style.Clean(fix->what),
+                              style.Clean(fix->scope)),
+                  style, out, Tone::kPlain);
+  }
+  if (fixes.empty()) out << "  nothing\n";
+  WriteWhyNot(*answer, "nothing to fix here", style, out);
+}
+
+}  // namespace hone::report
