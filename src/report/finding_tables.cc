@@ -61,7 +61,7 @@ Known<Table> CriticalPathTable(const Report& report) {
                {"name", Unit::kKernel, 0},
                {"ms", Unit::kMillis, 0},  // a step
                {"share", Unit::kShare, 0},
-               {"count", Unit::kNumber, 1}});  // a step
+               {"per_step", Unit::kNumber, 1}});  // stretches of the path
   const auto steps = static_cast<double>(replay->steps);
   for (const replay::PathPart& part : replay->path_parts) {
     table.Add({replay::PathKindId(part.kind), TextCell(part.name),

@@ -34,6 +34,9 @@ struct Report {
 // Whether the finding is a thing to do. The recorder's own cost and "healthy" are sentences.
 bool IsAdvice(const doctor::Finding& finding);
 
+// Why nothing says what the finding gives back.
+std::string WhyNoGain(const doctor::Diagnosis& diagnosis, const doctor::Finding& finding);
+
 // The file as shown: without folders in a stable report.
 std::string ShownPath(const Report& report, const Input& input);
 

@@ -53,6 +53,9 @@ WhatIfAnswer AnswerWhatIf(const replay::WhatIf& whatif, const std::vector<std::s
   answer.steps = whatif.model().graph().steps;
   answer.all_steps = whatif.model().graph().all_steps;
   answer.bare = answer.predicted = whatif.bare();
+  const auto& recorder = whatif.Find(kObserver);
+  answer.recorder = recorder ? Known<std::string>((*recorder)->Scope(whatif.model()))
+                             : Known<std::string>::Absent(recorder.why_not());
   std::vector<std::string_view> all;
   for (const std::string_view id : ids) {
     FixAnswer& fix = answer.fixes.emplace_back(AnswerOne(whatif, id));

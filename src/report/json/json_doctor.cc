@@ -42,7 +42,13 @@ void WritePlace(JsonWriter& json, const doctor::Place& place) {
   json.EndObject();
 }
 
-void WriteFinding(JsonWriter& json, const doctor::Finding& finding) {
+void WriteFinding(JsonWriter& json, const doctor::Diagnosis& diagnosis,
+                  const doctor::Finding& finding) {
+  const std::string why_not = WhyNoGain(diagnosis, finding);
+  const auto number = [&](std::string_view key, const Known<double>& value) {
+    json.Key(key);
+    value ? json.Double(*value) : WriteAbsent(json, why_not);
+  };
   json.BeginObject();
   json.Field("id", finding.id);
   json.Field("title", finding.title);
@@ -51,10 +57,11 @@ void WriteFinding(JsonWriter& json, const doctor::Finding& finding) {
   json.Field("effort", doctor::EffortName(finding.effort));
   json.Key("recoverable_ms");
   finding.recoverable_ns ? json.Millis(std::llround(*finding.recoverable_ns))
-                         : WriteAbsent(json, finding.recoverable_ns.why_not());
-  WriteKnown(json, "speedup", finding.speedup);
-  WriteKnown(json, "speedup_after", finding.speedup_after);
-  WriteKnownPrediction(json, "predicted_step_ms", finding.predicted);
+                         : WriteAbsent(json, why_not);
+  number("speedup", finding.speedup);
+  number("speedup_after", finding.speedup_after);
+  json.Key("predicted_step_ms");
+  finding.predicted ? WritePrediction(json, *finding.predicted) : WriteAbsent(json, why_not);
   WriteTexts(json, "evidence", finding.evidence, Layout::kLines);
   json.Key("where").BeginArray();
   for (const doctor::Place& place : finding.where) WritePlace(json, place);
@@ -88,7 +95,8 @@ void WriteFindingsSection(JsonWriter& json, const Known<doctor::Diagnosis>& diag
   json.BeginArray();
   for (const std::vector<Cell>& row : rows->rows) {
     for (const doctor::Finding& finding : diagnosis->findings) {
-      if (row[0].text() != nullptr && *row[0].text() == finding.id) WriteFinding(json, finding);
+      if (row[0].text() != nullptr && *row[0].text() == finding.id)
+        WriteFinding(json, *diagnosis, finding);
     }
   }
   json.EndArray();

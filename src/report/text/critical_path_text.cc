@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "report/tables.h"
 #include "report/text/breakdown.h"
 #include "report/text/gain_text.h"
@@ -41,26 +42,42 @@ Breakdown SplitPath(const doctor::ReplayFacts& replay) {
   return breakdown;
 }
 
-// What the largest part means for whoever wants a faster step.
-const char* Meaning(replay::PathKind kind) {
-  switch (kind) {
-    case replay::PathKind::kInput:
-      return "the step waits for its data; faster kernels change nothing until batches come sooner";
-    case replay::PathKind::kHost:
-    case replay::PathKind::kLaunch:
-      return "the host sets the pace; faster kernels change little until it has less to do";
-    case replay::PathKind::kCompute:
-      return "the device sets the pace; less host work changes little until its kernels take less";
-    case replay::PathKind::kCopy:
-      return "copies set the pace; they are not hidden behind other work";
-    case replay::PathKind::kCommunication:
-      return "communication sets the pace; it is not hidden behind compute";
-    case replay::PathKind::kSync:
-      return "going back and forth between host and device sets the pace";
-    case replay::PathKind::kDeviceOverhead:
-      return "the pauses between kernels set the pace; fewer, larger kernels have fewer of them";
+// Kinds that one and the same cure shortens, and what it means when they lead.
+struct Pace {
+  const char* meaning;
+  std::vector<replay::PathKind> kinds;
+};
+
+const std::vector<Pace>& Paces() {
+  using replay::PathKind;
+  static const std::vector<Pace> kPaces = {
+      {"the step waits for its data: faster kernels change nothing until batches come sooner",
+       {PathKind::kInput}},
+      {"the host sets the pace: faster kernels change little until it has less to do",
+       {PathKind::kHost, PathKind::kLaunch, PathKind::kSync}},
+      {"the device sets the pace: less host work changes little until its kernels take less",
+       {PathKind::kCompute, PathKind::kDeviceOverhead}},
+      {"copies set the pace: nothing hides them", {PathKind::kCopy}},
+      {"communication sets the pace: no compute hides it", {PathKind::kCommunication}},
+  };
+  return kPaces;
+}
+
+std::string Meaning(const replay::CriticalPath& path) {
+  const char* meaning = "";
+  Nanos most = -1;
+  for (const Pace& pace : Paces()) {
+    Nanos time = 0;
+    for (const replay::PathKind kind : pace.kinds) {
+      time += path.total_ns[static_cast<std::size_t>(kind)];
+    }
+    if (time <= most) continue;
+    most = time;
+    meaning = pace.meaning;
   }
-  return "";
+  const double share =
+      path.length_ns > 0 ? static_cast<double>(most) / static_cast<double>(path.length_ns) : 0;
+  return fmt::format("{} of the way, {}", Percent(share), meaning);
 }
 
 }  // namespace
@@ -77,14 +94,18 @@ void WriteCriticalPath(const Report& report, const Style& asked, std::ostream& o
   const doctor::ReplayFacts& replay = *report.diagnosis->replay;
   out << '\n';
   WriteBreakdown(SplitPath(replay), "what decides how long a step takes", style, out);
-  const auto largest = std::max_element(replay.path.total_ns.begin(), replay.path.total_ns.end());
   out << '\n';
-  WriteLabelled("", 0,
-                Meaning(static_cast<replay::PathKind>(largest - replay.path.total_ns.begin())),
-                style, out);
+  WriteLabelled("", 0, Meaning(replay.path), style, out);
   out << '\n';
   (void)Shape(*table, {.sort = "", .reverse = false, .limit = kParts});
+  const std::size_t left = table->left_out;
   WriteTable(*table, style, {.indent = 2, .fill = false, .notes = false}, out);
+  if (left > 0) {
+    out << "  "
+        << style.Paint(Tone::kFaint,
+                       fmt::format("{} {} more: --table critical-path", style.more(), left))
+        << '\n';
+  }
 }
 
 }  // namespace hone::report

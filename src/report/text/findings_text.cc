@@ -9,47 +9,16 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/text/finding_words.h"
 #include "report/text/gain_text.h"
-#include "report/text/headline.h"
 
 namespace hone::report {
 namespace {
 
 using doctor::Finding;
 
-constexpr std::size_t kSure = 6, kEffort = 9, kGap = 2, kNumberWidth = 3;
-// A gain that changes by less once the findings above are fixed is told once.
-constexpr double kSameGain = 0.05;
-
-const char* EffortText(doctor::Effort effort) {
-  switch (effort) {
-    case doctor::Effort::kNone: return "-";
-    case doctor::Effort::kOneWord: return "1 word";
-    case doctor::Effort::kOneLine: return "1 line";
-    case doctor::Effort::kFewLines: return "few lines";
-    case doctor::Effort::kRework: return "rework";
-  }
-  return "-";
-}
-
-Tone ToneOf(doctor::Severity severity) {
-  switch (severity) {
-    case doctor::Severity::kHigh: return Tone::kBad;
-    case doctor::Severity::kMedium: return Tone::kWarn;
-    default: return Tone::kPlain;
-  }
-}
-
-// "1.4x", or "1.4x, 1.9x after 1" where the findings above change it.
-std::string GainText(const Finding& finding, std::size_t number, const Style& style) {
-  if (!finding.speedup) return "?";
-  std::string text = SpeedupText(*finding.speedup);
-  if (number < 2 || !finding.speedup_after) return text;
-  const double after = *finding.speedup_after;
-  if (std::abs(after / *finding.speedup - 1) <= kSameGain) return text;
-  const std::string above = number == 2 ? "1" : fmt::format("1{}{}", style.dash(), number - 1);
-  return fmt::format("{}, {} after {}", text, SpeedupText(after), above);
-}
+constexpr std::size_t kGain = 10, kSure = 6, kEffort = 9, kGap = 2;  // columns
+constexpr std::size_t kLeastTitle = 30, kTitleLines = 3;
 
 std::string FirstSource(const Finding& finding) {
   for (const doctor::Place& place : finding.where) {
@@ -58,31 +27,13 @@ std::string FirstSource(const Finding& finding) {
   return "";
 }
 
-std::vector<std::string> Lines(std::string_view text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
-
 // The first line that can be typed; a comment where there is none.
 std::string FirstRemedyLine(const Finding& finding) {
-  const std::vector<std::string> lines = Lines(finding.remedy);
+  const std::vector<std::string> lines = LinesOf(finding.remedy);
   for (const std::string& line : lines) {
     if (!line.empty() && line[0] != '#') return line;
   }
   return lines.empty() ? "" : lines[0];
-}
-
-std::vector<const Finding*> Advice(const doctor::Diagnosis& diagnosis) {
-  std::vector<const Finding*> advice;
-  for (const Finding& finding : diagnosis.findings) {
-    if (IsAdvice(finding)) advice.push_back(&finding);
-  }
-  return advice;
 }
 
 const Finding* Find(const doctor::Diagnosis& diagnosis, std::string_view id) {
@@ -102,18 +53,23 @@ void WriteSentence(const std::string& text, const Style& style, std::ostream& ou
 // The rows of "what to do": figures in columns to the right, the title wrapped to their left.
 class AdviceList {
  public:
-  AdviceList(std::vector<const Finding*> advice, const Style& style, std::ostream& out)
-      : advice_(std::move(advice)), style_(style), out_(out) {
+  AdviceList(std::vector<const Finding*> advice, bool remedies, const Style& style,
+             std::ostream& out)
+      : advice_(std::move(advice)), remedies_(remedies), style_(style), out_(out) {
     for (std::size_t i = 0; i < advice_.size(); ++i) {
-      gain_ = std::max(gain_, DisplayWidth(GainText(*advice_[i], i + 1, style_)));
+      gains_.push_back(GainText(*advice_[i], i + 1, style_));
+      gain_ = std::max(gain_, DisplayWidth(gains_.back()));
     }
-    const std::size_t right = gain_ + kGap + kSure + kGap + kEffort;
-    title_ = style_.width - 2 - kNumberWidth - kGap - right;
+    if (TitleWidth() >= kLeastTitle) return;
+    // What is left after the findings above is told elsewhere too (--all).
+    gain_ = kGain;
+    for (std::size_t i = 0; i < advice_.size(); ++i) gains_[i] = GainText(*advice_[i], 1, style_);
   }
 
   void Write() const {
     out_ << "  "
-         << style_.Paint(Tone::kStrong, PadRight("what to do, best first", kNumberWidth + title_))
+         << style_.Paint(Tone::kStrong,
+                         PadRight("what to do, best first", kNumberWidth + TitleWidth()))
          << style_.Paint(Tone::kFaint, Figures("gives back", "sure", "effort")) << '\n';
     for (std::size_t i = 0; i < advice_.size(); ++i) WriteOne(*advice_[i], i + 1);
   }
@@ -124,56 +80,89 @@ class AdviceList {
     return gap + PadRight(gain, gain_) + gap + PadRight(sure, kSure) + gap + std::string(effort);
   }
 
+  std::size_t TitleWidth() const {
+    const std::size_t right = kGap + gain_ + kGap + kSure + kGap + kEffort;
+    const std::size_t left = 2 + kNumberWidth;
+    return style_.width - std::min(style_.width, left + right);
+  }
+
   void WriteOne(const Finding& finding, std::size_t number) const {
-    const std::vector<std::string> title = WrapWords(style_.Clean(finding.title), title_);
+    const std::size_t width = TitleWidth();
+    std::vector<std::string> title = WrapWords(style_.Clean(finding.title), width);
+    if (title.size() > kTitleLines) {
+      title[kTitleLines - 1] += style_.more();
+      title.resize(kTitleLines);
+    }
     for (std::size_t i = 0; i < title.size(); ++i) {
-      const std::string line = ElideMiddle(title[i], title_, style_.utf8);
+      const std::string line = ElideMiddle(title[i], width, style_.utf8);
       if (i > 0) {
-        out_ << "  " << std::string(kNumberWidth, ' ') << line << '\n';
+        out_ << "  " << std::string(kNumberWidth, ' ') << style_.Paint(Tone::kStrong, line) << '\n';
         continue;
       }
       out_ << "  "
            << style_.Paint(ToneOf(finding.severity),
                            PadRight(fmt::format("{}", number), kNumberWidth))
-           << style_.Paint(Tone::kStrong, PadRight(line, title_))
-           << Figures(GainText(finding, number, style_), doctor::ConfidenceName(finding.confidence),
+           << style_.Paint(Tone::kStrong, PadRight(line, width))
+           << Figures(gains_[number - 1], doctor::ConfidenceName(finding.confidence),
                       EffortText(finding.effort))
            << '\n';
     }
-    std::string second = style_.Clean(FirstSource(finding));
-    const std::string remedy = style_.Clean(FirstRemedyLine(finding));
-    if (!second.empty() && !remedy.empty()) second += "  ";
-    second += remedy;
-    if (second.empty()) return;
-    out_ << "  " << std::string(kNumberWidth, ' ')
-         << style_.Paint(Tone::kFaint,
-                         ElideMiddle(second, style_.width - 2 - kNumberWidth, style_.utf8))
-         << '\n';
+    if (remedies_) WriteRemedy(finding);
+  }
+
+  // Where, and the first line to type.
+  void WriteRemedy(const Finding& finding) const {
+    const std::size_t width = style_.width - 2 - kNumberWidth;
+    std::string line = ElideStart(style_.Clean(FirstSource(finding)), width / 2, style_.utf8);
+    if (!line.empty()) line += "  ";
+    const std::string remedy = FirstRemedyLine(finding);
+    line += CodeLine(
+        std::string_view(remedy).substr(std::min(remedy.find_first_not_of(' '), remedy.size())),
+        width - DisplayWidth(line), style_);
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (line.empty()) return;
+    out_ << "  " << std::string(kNumberWidth, ' ') << style_.Paint(Tone::kFaint, line) << '\n';
   }
 
   const std::vector<const Finding*> advice_;
+  const bool remedies_;
   const Style& style_;
   std::ostream& out_;
-  std::size_t gain_ = 10;  // "gives back"
-  std::size_t title_ = 0;
+  std::vector<std::string> gains_;
+  std::size_t gain_ = kGain;  // columns
 };
 
-// "together: 191 → 29.1 ms predicted (26–33); the replay reproduces …".
-void WriteTogether(const doctor::ReplayFacts& replay, std::size_t fixes, const Style& style,
-                   std::ostream& out) {
-  if (!replay.together) return;
-  WriteSentence(fmt::format("{}: {}{}{} ms a step predicted ({}); the replay reproduces the "
-                            "measured step within {}",
-                            fixes > 1 ? "together" : "with it", MillisText(replay.bare.likely_ns),
-                            style.arrow(), MillisText(replay.together->likely_ns),
-                            RangeText(*replay.together, style), Percent(std::abs(replay.error))),
+// "together: 191 → 29.1 ms a step predicted (26.0–33.1); the replay reproduces …".
+void WriteTogether(const doctor::Diagnosis& diagnosis, const Style& style, std::ostream& out) {
+  const doctor::ReplayFacts& replay = *diagnosis.replay;
+  std::vector<std::size_t> fixed;
+  const std::vector<const Finding*> advice = Advice(diagnosis);
+  for (std::size_t i = 0; i < advice.size(); ++i) {
+    if (advice[i]->predicted) fixed.push_back(i + 1);
+  }
+  const std::string what =
+      fixed.size() == 1 ? fmt::format("with {} fixed", fixed[0]) : std::string("together");
+  WriteSentence(
+      fmt::format("{}: {}{}{} ms a step predicted ({}); the replay reproduces the measured step "
+                  "within {}",
+                  what, MillisText(replay.bare.likely_ns), style.arrow(),
+                  MillisText(replay.together->likely_ns), RangeText(*replay.together, style),
+                  WithinText(replay.error)),
+      style, out);
+}
+
+void WriteObserver(const doctor::ReplayFacts& replay, const Style& style, std::ostream& out) {
+  WriteSentence(fmt::format("the profiler slows this program: {} ms recorded, about {} ms without "
+                            "it ({}); gains count from there",
+                            MillisText(replay.measured_ns), MillisText(replay.bare.likely_ns),
+                            RangeText(replay.bare, style)),
                 style, out);
 }
 
 void WriteNothing(const doctor::Diagnosis& diagnosis, const Known<Breakdown>& breakdown,
                   const Style& style, std::ostream& out) {
-  std::string text =
-      fmt::format("nothing found by {} rules", diagnosis.rules - diagnosis.not_checked.size());
+  std::string text = fmt::format("nothing found by {}",
+                                 Count(diagnosis.rules - diagnosis.not_checked.size(), "rule"));
   const BreakdownRow* idle = nullptr;
   if (breakdown) {
     for (const BreakdownRow& row : breakdown->rows) {
@@ -208,7 +197,7 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool
   if (!advice.empty()) {
     if (healthy != nullptr) out << '\n';
     if (!all && advice.size() > kFirstFindings) advice.resize(kFirstFindings);
-    AdviceList(advice, style, out).Write();
+    AdviceList(advice, !all, style, out).Write();
     if (found > advice.size()) {
       out << "  "
           << style.Paint(Tone::kFaint,
@@ -218,106 +207,10 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool
   }
   const Finding* observer = Find(diagnosis, "observer-effect");
   const bool together = diagnosis.replay && diagnosis.replay->together;
-  if (observer == nullptr && !together) return;
+  if (!diagnosis.replay || (observer == nullptr && !together)) return;
   out << '\n';
-  if (together) WriteTogether(*diagnosis.replay, found, style, out);
-  if (observer != nullptr && diagnosis.replay) {
-    const doctor::ReplayFacts& replay = *diagnosis.replay;
-    WriteSentence(fmt::format("the profiler slows this program: {} ms recorded, about {} ms "
-                              "without it ({}), which is what gains count from",
-                              MillisText(replay.measured_ns), MillisText(replay.bare.likely_ns),
-                              RangeText(replay.bare, style)),
-                  style, out);
-  }
-}
-
-namespace {
-
-std::string PlaceText(const doctor::Place& place, const Style& style) {
-  std::vector<std::string> parts;
-  for (const std::string* text :
-       {&place.source, &place.op, &place.kernel, &place.thread, &place.step}) {
-    if (!text->empty()) parts.push_back(style.Clean(*text));
-  }
-  if (place.duration_ns >= 0) parts.push_back(HumanDuration(place.duration_ns));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-void WriteInFull(const Finding& finding, std::size_t number, const Style& style,
-                 std::ostream& out) {
-  WriteLabelled(fmt::format("{}", number), kNumberWidth, style.Clean(finding.title), style, out,
-                ToneOf(finding.severity));
-  constexpr std::size_t kLabel = kNumberWidth + 12;
-  const auto line = [&](std::string_view label, const std::string& text) {
-    WriteLabelled(fmt::format("   {}", label), kLabel, text, style, out);
-  };
-  std::string gain;
-  if (finding.speedup && finding.predicted) {
-    gain =
-        fmt::format("{}, a step of {} ms ({})", GainText(finding, number, style),
-                    MillisText(finding.predicted->likely_ns), RangeText(*finding.predicted, style));
-  } else {
-    gain = style.Clean("not predicted: " + finding.speedup.why_not());
-  }
-  line("gives back", gain);
-  line("",
-       fmt::format("severity {}, sure {}, effort {}", doctor::SeverityName(finding.severity),
-                   doctor::ConfidenceName(finding.confidence), doctor::EffortName(finding.effort)));
-  for (std::size_t i = 0; i < finding.evidence.size(); ++i) {
-    line(i == 0 ? "evidence" : "", style.Clean(finding.evidence[i]));
-  }
-  for (std::size_t i = 0; i < finding.where.size(); ++i) {
-    line(i == 0 ? "where" : "", PlaceText(finding.where[i], style));
-  }
-  const std::vector<std::string> remedy = Lines(finding.remedy);
-  for (std::size_t i = 0; i < remedy.size(); ++i) {
-    out << "  " << style.Paint(Tone::kFaint, PadRight(i == 0 ? "   type" : "", kLabel))
-        << ElideMiddle(style.Clean(remedy[i]), style.width - 2 - kLabel, style.utf8) << '\n';
-  }
-  if (!finding.same_cause.empty()) {
-    line("also seen as", fmt::format("{}", fmt::join(finding.same_cause, ", ")));
-  }
-  line("more", fmt::format("hone help {}", finding.id));
-}
-
-}  // namespace
-
-void WriteFindingsInFull(const Report& report, const Style& style, std::ostream& out) {
-  if (!report.diagnosis) return;
-  std::size_t number = 0;
-  for (const Finding* finding : Advice(*report.diagnosis)) {
-    out << '\n';
-    WriteInFull(*finding, ++number, style, out);
-  }
-}
-
-void WriteNotChecked(const Report& report, bool all, const Style& style, std::ostream& out) {
-  if (!report.diagnosis || report.diagnosis->not_checked.empty()) return;
-  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
-  for (const doctor::NotChecked& rule : report.diagnosis->not_checked) {
-    const auto found = std::find_if(reasons.begin(), reasons.end(),
-                                    [&](const auto& reason) { return reason.first == rule.why; });
-    if (found == reasons.end()) {
-      reasons.push_back({rule.why, {rule.id}});
-    } else {
-      found->second.push_back(rule.id);
-    }
-  }
-  std::stable_sort(reasons.begin(), reasons.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
-  constexpr std::size_t kFew = 3;
-  out << '\n';
-  for (std::size_t i = 0; i < reasons.size() && (all || i < kFew); ++i) {
-    WriteLabelled(
-        i == 0 ? "not checked" : "", kLabelWidth,
-        style.Clean(fmt::format("{}: {}", fmt::join(reasons[i].second, ", "), reasons[i].first)),
-        style, out);
-  }
-  if (!all && reasons.size() > kFew) {
-    WriteLabelled("", kLabelWidth,
-                  fmt::format("{} {} more reasons: --all", style.more(), reasons.size() - kFew),
-                  style, out);
-  }
+  if (together) WriteTogether(diagnosis, style, out);
+  if (observer != nullptr) WriteObserver(*diagnosis.replay, style, out);
 }
 
 }  // namespace hone::report

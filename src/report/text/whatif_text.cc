@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "report/table.h"
+#include "report/text/finding_words.h"
 #include "report/text/gain_text.h"
 #include "report/text/headline.h"
 #include "report/text/table_text.h"
@@ -20,12 +21,14 @@ namespace {
 
 Cell Millis(double nanos) { return static_cast<std::int64_t>(std::llround(nanos)); }
 
-// "replay 195 ms, 0.4 % short" says how far predictions can be trusted.
+// How far predictions can be trusted: "replayed as 195 ms, 0.4 % less".
 std::string ErrorText(const WhatIfAnswer& answer) {
-  std::string text = fmt::format("replay gives {} ms ({}{})", MillisText(answer.replayed_ns),
-                                 answer.error < 0 ? "-" : "+", Percent(std::abs(answer.error)));
+  std::string text = fmt::format("replayed as {} ms, ", MillisText(answer.replayed_ns));
+  text += std::abs(answer.error) < 0.001
+              ? "within " + WithinText(answer.error)
+              : Percent(std::abs(answer.error)) + (answer.error < 0 ? " less" : " more");
   if (answer.steps < answer.all_steps) {
-    text += fmt::format(", from the first {} of {} steady steps", answer.steps, answer.all_steps);
+    text += fmt::format("; the first {} of {} steps", answer.steps, answer.all_steps);
   }
   return text;
 }
@@ -55,17 +58,19 @@ void WriteSteps(const WhatIfAnswer& answer, bool with_fixes, const Style& style,
   std::vector<StepLine> lines = {
       {"step as recorded", MillisText(answer.measured_ns), ErrorText(answer), Tone::kPlain},
       {"without the recorder", MillisText(answer.bare.likely_ns),
-       fmt::format("({})", RangeText(answer.bare, style)), Tone::kPlain}};
+       answer.recorder ? RangeText(answer.bare, style) : style.Clean(answer.recorder.why_not()),
+       Tone::kPlain}};
   if (with_fixes && answer.any()) {
     std::vector<std::string> words;
     for (const FixAnswer& fix : answer.fixes) {
       if (fix.applies()) words.push_back(fix.id);
     }
-    const std::string what =
-        words.size() == 1 ? words[0] + " fixed" : fmt::format("all {} fixed", words.size());
+    const std::string what = words.size() == 1   ? "with " + words[0]
+                             : words.size() == 2 ? "with both"
+                                                 : fmt::format("with all {}", words.size());
     lines.push_back(
         {what, MillisText(answer.predicted.likely_ns),
-         fmt::format("({})   {}", RangeText(answer.predicted, style), SpeedupText(answer.speedup)),
+         fmt::format("{}, {}", RangeText(answer.predicted, style), SpeedupText(answer.speedup)),
          Tone::kStrong});
   }
   WriteStepLines(lines, style, out);
@@ -77,8 +82,8 @@ void WriteEach(const WhatIfAnswer& answer, const Style& style, std::ostream& out
                {"alone_ms", Unit::kMillis, 0},
                {"range", Unit::kText, 2},
                {"gain", Unit::kTimes, 0},
-               {"after_those_above_ms", Unit::kMillis, 0},
-               {"gain_so_far", Unit::kTimes, 0}});
+               {"then_ms", Unit::kMillis, 0},
+               {"gain", Unit::kTimes, 0}});
   for (const FixAnswer& fix : answer.fixes) {
     if (!fix.applies()) continue;
     const double upto = fix.upto->likely_ns;
@@ -149,22 +154,23 @@ void WriteWhatIfList(const Report& report, const Known<WhatIfAnswer>& answer, co
   std::vector<const FixAnswer*> fixes;
   std::size_t width = 0;
   for (const FixAnswer& fix : answer->fixes) {
-    if (fix.applies()) fixes.push_back(&fix);
+    if (!fix.applies() || fix.id == "observer-effect") continue;
+    fixes.push_back(&fix);
     width = std::max(width, fix.id.size() + 2);
   }
   std::stable_sort(fixes.begin(), fixes.end(), [](const FixAnswer* a, const FixAnswer* b) {
     return a->alone->likely_ns < b->alone->likely_ns;
   });
-  out << "\n  "
-      << style.Paint(Tone::kStrong, PadRight("what can be asked here, best first", width + 18))
-      << '\n';
+  const std::string title = "what can be asked here, best first";
+  width = std::max(width, title.size() + 2);
+  out << "\n  " << style.Paint(Tone::kStrong, PadRight(title, width))
+      << style.Paint(Tone::kFaint, "  gain      step  range, ms") << '\n';
   for (const FixAnswer* fix : fixes) {
-    const std::string gain = fix->speedup ? SpeedupText(*fix->speedup) : "?";
-    WriteLabelled(fix->id, width,
-                  fmt::format("{} ms ({}), {}; {}: {}", MillisText(fix->alone->likely_ns),
-                              RangeText(*fix->alone, style), gain, style.Clean(fix->what),
-                              style.Clean(fix->scope)),
-                  style, out, Tone::kPlain);
+    out << "  " << PadRight(fix->id, width)
+        << PadLeft(fix->speedup ? SpeedupText(*fix->speedup) : "?", 6)
+        << PadLeft(MillisText(fix->alone->likely_ns), 10) << "  " << RangeText(*fix->alone, style)
+        << '\n';
+    WriteLabelled("", kNumberWidth, style.Clean(fix->what + ": " + fix->scope), style, out);
   }
   if (fixes.empty()) out << "  nothing\n";
   WriteWhyNot(*answer, "nothing to fix here", style, out);
