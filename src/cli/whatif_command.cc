@@ -2,9 +2,12 @@
 #include "cli/whatif_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/text.h"
+#include "base/utf8.h"
 #include "replay/whatif.h"
 #include "report/json/json_whatif.h"
 #include "report/text/whatif_text.h"
@@ -15,6 +18,25 @@ namespace {
 constexpr std::string_view kAll = "all";
 // Every prediction is without the recorder already.
 constexpr std::string_view kObserver = "observer-effect";
+
+std::vector<std::string> Words() {
+  std::vector<std::string> words = {std::string(kAll)};
+  for (const replay::EditInfo& edit : replay::AllEdits()) words.emplace_back(edit.id);
+  return words;
+}
+
+// Like OneOf, and with the whole list: nobody knows these words by heart.
+CLI::Validator KnownFix() {
+  const std::vector<std::string> words = Words();
+  CLI::Validator validator(fmt::format("{{{}}}", fmt::join(words, ",")));
+  validator.operation([words](std::string& value) -> std::string {
+    if (std::find(words.begin(), words.end(), value) != words.end()) return {};
+    const auto nearest = NearestSpelling(value, words);
+    return fmt::format("no fix {}{}; one of {}", Printable(value, false),
+                       nearest ? ", did you mean " + *nearest + "?" : "", fmt::join(words, ", "));
+  });
+  return validator;
+}
 
 }  // namespace
 
@@ -40,14 +62,12 @@ void WhatIfCommand::Declare(CLI::App& app) {
   app.add_option("TRACE", paths_, "trace files, or a directory of ranks")
       ->option_text("TRACE")
       ->required();
-  std::vector<std::string> words = {std::string(kAll)};
-  for (const replay::EditInfo& edit : replay::AllEdits()) words.emplace_back(edit.id);
   app.add_option("--fix", fixes_, "what to fix, several with commas between")
       ->option_text("FIX,...")
       ->expected(1)
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(OneOf(words))
+      ->check(KnownFix())
       ->group("what to ask");
   app.add_flag("--list", list_, "what can be asked of this trace, and what each fix would give")
       ->group("what to ask");

@@ -105,11 +105,10 @@ TEST(TextReport, SaysSoWhenNothingIsWrongOrFound) {
   diagnosis.findings.clear();
   diagnosis.replay = Known<doctor::ReplayFacts>::Absent("no steps");
   text = Write(report);
-  EXPECT_NE(text.find("nothing found by 26 rules explains the idle time; most of it (19.5 % of the "
-                      "time)"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("waiting for data; see --table idle"), std::string::npos) << text;
+  for (const char* part : {"nothing found by 26 rules explains the idle time; most of it",
+                           "is waiting for data; see --table idle"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
   std::ostringstream path;
   WriteCriticalPath(report, {}, path);
   EXPECT_NE(path.str().find("no replay"), std::string::npos);

@@ -27,9 +27,6 @@ std::string ErrorText(const WhatIfAnswer& answer) {
   text += std::abs(answer.error) < 0.001
               ? "within " + WithinText(answer.error)
               : Percent(std::abs(answer.error)) + (answer.error < 0 ? " less" : " more");
-  if (answer.steps < answer.all_steps) {
-    text += fmt::format("; the first {} of {} steps", answer.steps, answer.all_steps);
-  }
   return text;
 }
 
@@ -74,6 +71,12 @@ void WriteSteps(const WhatIfAnswer& answer, bool with_fixes, const Style& style,
          Tone::kStrong});
   }
   WriteStepLines(lines, style, out);
+  if (answer.steps < answer.all_steps) {
+    out << "  "
+        << style.Paint(Tone::kFaint, fmt::format("replayed: the first {} of {} steady steps",
+                                                 answer.steps, answer.all_steps))
+        << '\n';
+  }
 }
 
 void WriteEach(const WhatIfAnswer& answer, const Style& style, std::ostream& out) {
@@ -163,13 +166,15 @@ void WriteWhatIfList(const Report& report, const Known<WhatIfAnswer>& answer, co
   });
   const std::string title = "what can be asked here, best first";
   width = std::max(width, title.size() + 2);
+  const bool ranges = style.width >= 72;  // or there is no room for them
   out << "\n  " << style.Paint(Tone::kStrong, PadRight(title, width))
-      << style.Paint(Tone::kFaint, "  gain      step  range, ms") << '\n';
+      << style.Paint(Tone::kFaint, ranges ? "  gain   step ms  range" : "  gain   step ms") << '\n';
   for (const FixAnswer* fix : fixes) {
     out << "  " << PadRight(fix->id, width)
         << PadLeft(fix->speedup ? SpeedupText(*fix->speedup) : "?", 6)
-        << PadLeft(MillisText(fix->alone->likely_ns), 10) << "  " << RangeText(*fix->alone, style)
-        << '\n';
+        << PadLeft(MillisText(fix->alone->likely_ns), 10);
+    if (ranges) out << "  " << RangeText(*fix->alone, style);
+    out << '\n';
     WriteLabelled("", kNumberWidth, style.Clean(fix->what + ": " + fix->scope), style, out);
   }
   if (fixes.empty()) out << "  nothing\n";
