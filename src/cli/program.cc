@@ -71,8 +71,9 @@ std::string Program::Help() const {
   }
   help +=
       "\nexamples\n"
-      "  hone analyze trace.json.gz            why is this training run slow?\n"
-      "  hone analyze ranks/ --json | jq .idle the idle time of a job, for a program\n"
+      "  hone analyze trace.json.gz                  why is this training run slow?\n"
+      "  hone whatif trace.json.gz --list            what would each fix give back?\n"
+      "  hone analyze ranks/ --json | jq .findings   the same for a job, for a program\n"
       "\noptions\n"
       "  -h, --help    show this help; hone VERB --help says more\n"
       "  --version     show the version\n";

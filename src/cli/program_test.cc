@@ -160,6 +160,10 @@ TEST_F(ProgramTest, ADirectoryIsAJobAndTheSlowestRankLeads) {
   EXPECT_EQ(slow["ranks"]["list"].size(), 2U);
   const JsonDocument chosen(RunHone({"analyze", job, "--json", "--rank", "0"}).out);
   EXPECT_EQ(chosen["ranks"]["lead"].integer(), 0);
+  // The doctor has the rows of whoever leads, loaded first or last.
+  EXPECT_DOUBLE_EQ(slow["replay"]["measured_step_ms"].number(), slow["steps"]["mean_ms"].number());
+  EXPECT_DOUBLE_EQ(chosen["replay"]["measured_step_ms"].number(),
+                   chosen["steps"]["mean_ms"].number());
   EXPECT_EQ(RunHone({"analyze", (folder_ / "job").string(), "--rank", "7"}).code, 2);
 }
 

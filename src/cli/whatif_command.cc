@@ -33,7 +33,7 @@ CLI::Validator KnownFix() {
     if (std::find(words.begin(), words.end(), value) != words.end()) return {};
     const auto nearest = NearestSpelling(value, words);
     return fmt::format("no fix {}{}; one of {}", Printable(value, false),
-                       nearest ? ", did you mean " + *nearest + "?" : "", fmt::join(words, ", "));
+                       nearest ? " (did you mean " + *nearest + "?)" : "", fmt::join(words, ", "));
   });
   return validator;
 }

@@ -58,7 +58,7 @@ std::vector<std::pair<std::string, std::string>> NextCommands(const Report& repo
   } else {
     analyze(NextTable(breakdown, report.leading().facts.python.has_value()));
   }
-  analyze({"--all", "every finding in full, every table"});
+  analyze({"--all", "everything, in full"});
   analyze({"--json", "for programs"});
   return commands;
 }

@@ -95,7 +95,7 @@ void WriteEach(const WhatIfAnswer& answer, const Style& style, std::ostream& out
                upto > 0 ? Cell(answer.bare.likely_ns / upto) : Cell()});
   }
   out << '\n';
-  WriteTable(table, style, {.indent = 2, .fill = true, .notes = false}, out);
+  WriteTable(table, style, {.indent = 2, .fill = false, .notes = false}, out);
 }
 
 void WriteWhyNot(const WhatIfAnswer& answer, std::string_view title, const Style& style,
