@@ -81,8 +81,8 @@ TEST(TextReport, FindingsLeadWithWhatToType) {
 TEST(TextReport, AllShowsFindingsInFull) {
   const std::string text = Write(DiagnosedReport(), {}, true);
   for (const char* part :
-       {"fetching a batch takes 45.1 ms", "type          DataLoader(..., num_workers=12,\n",
-        "\n                              pin_memory=True, persistent_workers=True)\n",
+       {"fetching a batch takes 45.1 ms", "     type\n       DataLoader(..., num_workers=12,\n",
+        "\n                  pin_memory=True, persistent_workers=True)\n",
         "also seen as  python-hotspot", "hone help input-bound", "a step of 50.0 ms (47.4–52.1)",
         "not predicted: no model predicts this change", "1.01x"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;

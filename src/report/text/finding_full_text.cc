@@ -11,6 +11,7 @@
 #include "report/text/finding_words.h"
 #include "report/text/gain_text.h"
 #include "report/text/headline.h"
+#include "report/text/kernel_name.h"
 
 namespace hone::report {
 
@@ -18,14 +19,39 @@ using doctor::Finding;
 
 namespace {
 
+constexpr std::size_t kMostName = 60;  // columns of one name among others
+
 std::string PlaceText(const doctor::Place& place, const Style& style) {
   std::vector<std::string> parts;
-  for (const std::string* text :
-       {&place.source, &place.op, &place.kernel, &place.thread, &place.step}) {
-    if (!text->empty()) parts.push_back(style.Clean(*text));
+  for (const std::string& text :
+       {place.source, place.op, ShortKernelName(place.kernel), place.thread, place.step}) {
+    if (!text.empty()) parts.push_back(ElideMiddle(style.Clean(text), kMostName, style.utf8));
   }
   if (place.duration_ns >= 0) parts.push_back(HumanDuration(place.duration_ns));
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Code whole, with its indentation. What is wider than the screen goes on in the next line,
+// comments as comments.
+void WriteCode(std::string_view code, const Style& style, std::ostream& out) {
+  constexpr std::size_t kIndent = kNumberWidth + 4;
+  const std::size_t width = style.width - kIndent;
+  if (!code.empty()) out << "     " << style.Paint(Tone::kFaint, "type") << '\n';
+  for (const std::string& line : LinesOf(code)) {
+    const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
+    const bool comment = line.compare(start, 2, "# ") == 0;
+    const std::string text =
+        style.Clean(std::string_view(line).substr(comment ? start + 2 : start));
+    std::string front = std::string(std::min(start, width / 2), ' ') + (comment ? "# " : "");
+    const bool fits = front.size() + DisplayWidth(text) <= width;
+    const std::size_t room = fits ? width : width - front.size() - 4;
+    for (const std::string& part : WrapWords(text, room)) {
+      std::string row = CodeLine(front + part, width, style);
+      row.erase(row.find_last_not_of(' ') + 1);
+      out << (row.empty() ? "" : std::string(kIndent, ' ')) << row << '\n';
+      if (!comment) front = std::string(std::min(start, width / 2) + 4, ' ');
+    }
+  }
 }
 
 void WriteInFull(const doctor::Diagnosis& diagnosis, const Finding& finding, std::size_t number,
@@ -53,15 +79,10 @@ void WriteInFull(const doctor::Diagnosis& diagnosis, const Finding& finding, std
   for (std::size_t i = 0; i < finding.where.size(); ++i) {
     line(i == 0 ? "where" : "", PlaceText(finding.where[i], style));
   }
-  const std::vector<std::string> remedy = LinesOf(finding.remedy);
-  for (std::size_t i = 0; i < remedy.size(); ++i) {
-    std::string row = "  " + style.Paint(Tone::kFaint, PadRight(i == 0 ? "   type" : "", kLabel));
-    row += CodeLine(remedy[i], style.width - 2 - kLabel, style);
-    out << row.erase(row.find_last_not_of(' ') + 1) << '\n';
-  }
   if (!finding.same_cause.empty()) {
     line("also seen as", style.Clean(fmt::format("{}", fmt::join(finding.same_cause, ", "))));
   }
+  WriteCode(finding.remedy, style, out);
   line("more", "hone help " + style.Clean(finding.id));
 }
 
