@@ -66,6 +66,7 @@ Graph Merge(const trace::Trace& trace, Draft draft) {
     if (draft.lanes[task.lane].kind == LaneKind::kStream) {
       graph.of_device[task.row] = id;
     }
+    graph.before.push_back(place.index == 0 ? kNoTask : id_of[place.lane][place.index - 1]);
     graph.tasks.push_back(task);
   }
   for (RowId row = 0; row < trace.host.size(); ++row) {
@@ -121,8 +122,8 @@ Known<Graph> BuildGraph(const GraphInput& input) {
   graph.steps = steps;
   graph.device_clock = input.steps.device_clock;
   const std::size_t first = input.steps.warm_up_count;
-  graph.measured_ns = input.steps.steps[first + steps - 1].span.end_ns -
-                      input.steps.steps[first].span.begin_ns;
+  graph.measured_ns =
+      input.steps.steps[first + steps - 1].span.end_ns - input.steps.steps[first].span.begin_ns;
   graph.all_steps = input.steps.steady_count();
   graph.launch_lag_ns = device.launch_lag_ns;
   graph.turnaround_ns = device.turnaround_ns;

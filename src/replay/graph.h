@@ -67,14 +67,15 @@ struct Graph {
   std::vector<Edge> edges;  // of task t: [first_edge[t], first_edge[t + 1])
   std::vector<std::uint32_t> first_edge;
   std::vector<Lane> lanes;  // the thread that makes the steps is lane 0
-  trace::Interval window;  // of the host
-  Nanos measured_ns = 0;   // of the steps, on the clock that tells their length
+  trace::Interval window;   // of the host
+  Nanos measured_ns = 0;    // of the steps, on the clock that tells their length
   bool device_clock = false;
   std::size_t steps = 1;          // inside the window
   std::size_t all_steps = 1;      // steady steps of the trace; more than `steps` in large traces
   Nanos launch_lag_ns = 0;        // from a launch call to the start of its work on an idle stream
   Nanos turnaround_ns = 0;        // between two kernels that were both queued
   std::uint64_t unlinked = 0;     // device work in the window whose launch the trace does not have
+  std::vector<TaskId> before;     // by task: the one before it on its lane; kNoTask
   std::vector<TaskId> of_host;    // by row of Trace::host: the call's task; kNoTask
   std::vector<TaskId> of_device;  // by row of Trace::device; kNoTask: outside the window
 
