@@ -13,8 +13,8 @@ namespace {
 using analyze::DeviceMemory;
 
 // Of the reserve, unused at its fullest moment. The allocator rounds segments up to 2 and 20 MiB
-// and keeps what earlier steps needed, so some is always unused; with nearly a third unused, the
-// next large tensor does not fit although there is room for it.
+// and keeps what earlier steps needed, so some is always unused: 13 to 21 % in four jobs that had
+// no trouble (training ResNet-50 and a transformer, inference with BERT and Qwen).
 constexpr double kLeastShare = 0.30;
 // And so much that it matters: a tensor of a large model, or a twentieth of a small device.
 constexpr double kLeastBytes = 1024.0 * 1024 * 1024, kLeastOfCapacity = 0.05;
