@@ -56,6 +56,7 @@ Judgement JudgeCommUnoverlapped(const Case& the_case) {
     place.op = most.kind;
     finding.where.push_back(place);
   }
+  NoteStraggler(the_case, finding);
   finding.remedy =
       trains ? "model = DistributedDataParallel(model)   # reduces gradients while backward runs\n"
                "work = dist.all_reduce(grad, async_op=True)   # by hand: start early, …\n"

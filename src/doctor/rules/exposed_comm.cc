@@ -58,6 +58,7 @@ Judgement JudgeExposedComm(const Case& the_case) {
       fmt::format("{:.2f} ms a step of compute run without communication beside them",
                   exposure->free_compute_ns / 1e6 / steps));
   AddCollectives(the_case, finding);
+  NoteStraggler(the_case, finding);
   finding.remedy =
       Trains(the_case)
           ? "with model.no_sync(): loss.backward()     # all but the last of N micro-batches: 1/N "

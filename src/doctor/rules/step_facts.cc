@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/rules/step_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -50,6 +52,20 @@ Judgement JudgeWithoutCollectives(const Case& the_case) {
     return Judgement::Quiet();
   }
   return Judgement::Missing(why + "; record with ProfilerActivity.CUDA");
+}
+
+void NoteStraggler(const Case& the_case, Finding& finding) {
+  const analyze::SkewFacts* skew = the_case.skew;
+  if (skew == nullptr || skew->straggler < 0) return;
+  for (const analyze::RankSkew& rank : skew->ranks) {
+    if (rank.rank != the_case.trace.info.rank || rank.rank == skew->straggler) continue;
+    const auto steps =
+        static_cast<double>(std::max<std::size_t>(the_case.facts.steps.steps.size(), 1));
+    finding.confidence = Confidence::kLow;
+    finding.evidence.push_back(
+        fmt::format("{:.2f} ms a step of it is waiting for rank {}: see straggler first",
+                    static_cast<double>(rank.wait_ns) / 1e6 / steps, skew->straggler));
+  }
 }
 
 Known<double> ComputeShare(const Case& the_case) {

@@ -19,6 +19,10 @@ Known<double> ComputeShare(const Case& the_case);
 // nothing to wait for; missing where collectives were launched and their kernels not recorded.
 Judgement JudgeWithoutCollectives(const Case& the_case);
 
+// Where the traces of all ranks show a straggler and this rank is not it, part of its communication
+// is waiting for that rank: says so, and lowers the confidence of a finding about communication.
+void NoteStraggler(const Case& the_case, Finding& finding);
+
 // The same device's time a step, in nanoseconds; the timeline must be there.
 double PerStep(const Case& the_case, Nanos in_steady_window);
 
