@@ -72,7 +72,8 @@ std::vector<StringId> OpsAround(const Trace& trace, const Lineage& lineage) {
 // Steady steps but the last: what a step needs itself may live when the recording ends.
 trace::Interval StepsBeforeLast(const Steps& steps) {
   if (steps.steady_count() < 2) return {};
-  return {steps.steps[steps.warm_up_count].span.begin_ns, steps.steps.back().span.begin_ns};
+  return {steps.steps[steps.warm_up_count].host_span.begin_ns,
+          steps.steps.back().host_span.begin_ns};
 }
 
 // Allocations by operator, and which of them live at the peak and after the steady steps.
@@ -109,7 +110,7 @@ void AddOps(const MemoryEvents& memory, std::span<const RowId> events,
   bool in_steps = true;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const RowId event = events[i];
-    if (in_steps && memory.time_ns[event] > steps.steady_window.end_ns) {
+    if (in_steps && memory.time_ns[event] > steps.host_window.end_ns) {
       mark_kept();
       in_steps = false;
     }

@@ -25,12 +25,12 @@ Judgement JudgeCommUnoverlapped(const Case& the_case) {
   const auto exposure = replay::MeasureExposure(the_case.whatif->model());
   if (!exposure) return Judgement::Quiet();
   const replay::Graph& graph = the_case.whatif->model().graph();
-  const double share = exposure->comm_ns / static_cast<double>(graph.window.length());
+  const auto steps = static_cast<double>(graph.steps);
+  const double share = exposure->comm_ns / steps / the_case.whatif->measured_ns();
   if (share < kLeastShare || exposure->hidden_share() > kNearNothing ||
       exposure->free_compute_ns < kLeastCompute * exposure->comm_ns) {
     return Judgement::Quiet();
   }
-  const auto steps = static_cast<double>(graph.steps);
   const bool trains = Trains(the_case);
   Finding finding;
   finding.id = "comm-unoverlapped";

@@ -41,7 +41,7 @@ Judgement JudgeExposedComm(const Case& the_case) {
   if (!exposure) return Judgement::Quiet();
   const replay::Graph& graph = the_case.whatif->model().graph();
   const auto steps = static_cast<double>(graph.steps);
-  const double share = exposure->exposed_ns / static_cast<double>(graph.window.length());
+  const double share = exposure->exposed_ns / steps / the_case.whatif->measured_ns();
   if (share < kLeastShare) return Judgement::Quiet();
 
   const char* who = exposure->on_host ? "the step" : "the device";

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "doctor/rules/rules.h"
+#include "doctor/rules/step_facts.h"
 
 namespace hone::doctor {
 namespace {
@@ -46,7 +47,7 @@ Severity SeverityOf(const DeviceMemory& memory) {
 
 Judgement JudgeFragmentation(const Case& the_case) {
   const Known<analyze::MemoryFacts>& memory = the_case.facts.memory;
-  if (!memory) return Judgement::Missing(memory.why_not());
+  if (!memory) return JudgeWithoutMemory(the_case);
   const DeviceMemory* worst = nullptr;
   std::string why;
   bool known = false;

@@ -47,12 +47,13 @@ class PartOf {
     const std::size_t n = steps.steady_count();
     for (std::size_t i = 0; i < n; ++i) ++steps_in[std::min(i * kParts / n, kParts - 1)];
   }
-  std::size_t operator()(Nanos time) const {
+  // `clock`: the steps as the host marked them, or as they ran.
+  std::size_t At(Nanos time, trace::Interval analyze::Step::*clock) const {
     const auto first = steps_.steps.begin() + static_cast<std::ptrdiff_t>(steps_.warm_up_count);
-    const auto after =
-        std::upper_bound(first, steps_.steps.end(), time,
-                         [](Nanos t, const analyze::Step& step) { return t < step.span.begin_ns; });
-    if (after == first || time >= (after - 1)->span.end_ns) return kParts;
+    const auto after = std::upper_bound(
+        first, steps_.steps.end(), time,
+        [&](Nanos t, const analyze::Step& step) { return t < (step.*clock).begin_ns; });
+    if (after == first || time >= ((*(after - 1)).*clock).end_ns) return kParts;
     const auto index = static_cast<std::size_t>(after - 1 - first);
     return std::min(index * kParts / steps_.steady_count(), kParts - 1);
   }
@@ -96,8 +97,9 @@ Slowdown CompareSteps(const Case& the_case, const analyze::WorkClasses& classes)
     }
     // By the launch, where it is known: the device runs behind the host, now more and now less.
     const RowId call = trace.device.api[w];
-    const std::size_t part =
-        part_of(call == trace::kNoRow ? trace.device.start_ns[w] : trace.host.start_ns[call]);
+    const std::size_t part = call == trace::kNoRow
+                                 ? part_of.At(trace.device.start_ns[w], &analyze::Step::span)
+                                 : part_of.At(trace.host.start_ns[call], &analyze::Step::host_span);
     if (part == kParts) continue;
     const std::uint32_t id = index.IdOf(
         analyze::PairKey(static_cast<std::uint32_t>(trace.device.name[w]), trace.device.launch[w]));

@@ -33,7 +33,7 @@ struct GradMode {
 
 GradMode Look(const Case& the_case, const analyze::Lineage& lineage) {
   const trace::HostSlices& host = the_case.trace.host;
-  const trace::Interval window = the_case.facts.steps.steady_window;
+  const trace::Interval window = the_case.facts.steps.host_window;
   GradMode found;
   for (const trace::Thread& thread : the_case.trace.threads) {
     std::int64_t last = -1;
@@ -50,7 +50,7 @@ GradMode Look(const Case& the_case, const analyze::Lineage& lineage) {
       // Numbers count nodes of one thread; a gap is nodes of operators that were not recorded.
       if (sequence > last && last >= 0) {
         ++found.nodes;
-        if (found.example == trace::kNoRow) found.example = i;
+        if (found.example == trace::kNoRow) found.example = lineage.top_op[i];
       }
       last = std::max(last, sequence);
     }

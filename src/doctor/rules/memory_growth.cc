@@ -80,7 +80,7 @@ void AddKeptBy(const Case& the_case, const DeviceMemory& memory, Finding& findin
 
 Judgement JudgeMemoryGrowth(const Case& the_case) {
   const Known<analyze::MemoryFacts>& memory = the_case.facts.memory;
-  if (!memory) return Judgement::Missing(memory.why_not());
+  if (!memory) return JudgeWithoutMemory(the_case);
   if (the_case.steps() < kFewestSteps) {
     return Judgement::Missing(
         fmt::format("growth shows over {} steady steps and the trace has {}; record more with "

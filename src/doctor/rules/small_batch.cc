@@ -120,8 +120,8 @@ Judgement JudgeSmallBatch(const Case& the_case) {
   const Coverage cover = Measure(the_case, the_case.whatif->model());
   if (cover.known < kLeastKnown) {
     return Judgement::Missing(
-        fmt::format("{} of the kernel time carries a launch geometry; record kernels one by one "
-                    "(nsys profile --cuda-graph-trace=node)",
+        fmt::format("{} of the kernel time says on how many of the multiprocessors it ran; record "
+                    "with ProfilerActivity.CUDA, or nsys profile --cuda-graph-trace=node",
                     Percent(cover.known)));
   }
   const bool by_matrix = cover.matrix_share >= kMatrixDecides && cover.matrix < kHalf;

@@ -22,7 +22,7 @@ bool TellsOfBackward(std::string_view name, SliceKind kind) {
 
 bool Trains(const Case& the_case) {
   const trace::Trace& trace = the_case.trace;
-  const trace::Interval window = the_case.facts.steps.steady_window;
+  const trace::Interval window = the_case.facts.steps.host_window;
   std::vector<std::uint8_t> judged(trace.strings.size(), 0);  // 1: no, 2: yes
   for (trace::RowId i = 0; i < trace.host.size(); ++i) {
     const SliceKind kind = trace.host.kind[i];
@@ -52,6 +52,12 @@ Judgement JudgeWithoutCollectives(const Case& the_case) {
     return Judgement::Quiet();
   }
   return Judgement::Missing(why + "; record with ProfilerActivity.CUDA");
+}
+
+Judgement JudgeWithoutMemory(const Case& the_case) {
+  const std::string& why = the_case.facts.memory.why_not();
+  return Judgement::Missing(
+      the_case.trace.info.profile_memory == 0 ? why + "; record with profile_memory=True" : why);
 }
 
 void NoteStraggler(const Case& the_case, Finding& finding) {

@@ -19,6 +19,9 @@ Known<double> ComputeShare(const Case& the_case);
 // nothing to wait for; missing where collectives were launched and their kernels not recorded.
 Judgement JudgeWithoutCollectives(const Case& the_case);
 
+// For rules about memory where facts.memory is absent: why, and how to record it.
+Judgement JudgeWithoutMemory(const Case& the_case);
+
 // Where the traces of all ranks show a straggler and this rank is not it, part of its communication
 // is waiting for that rank: says so, and lowers the confidence of a finding about communication.
 void NoteStraggler(const Case& the_case, Finding& finding);

@@ -44,18 +44,28 @@ void Count(const Sides& sides, CommExposure& out) {
   out.free_compute_ns += static_cast<double>(sides.free_ns);
 }
 
-// False: nothing on any device communicates in the window.
+// False: nothing on any device communicates in the steps.
 bool OnDevices(const Model& model, CommExposure& out) {
   const Graph& graph = model.graph();
-  if (!model.facts().timeline) return false;
-  std::vector<Sides> of_device(model.trace().devices.size());
+  const auto device_of = [&](const Task& task) {
+    return model.trace().streams[model.trace().device.stream[task.row]].device;
+  };
+  // The work of the replayed steps, whenever the device came to it.
+  std::vector<IntervalSet> comm(model.trace().devices.size()), compute(comm.size());
+  for (const Task& task : graph.tasks) {
+    if (task.kind != TaskKind::kCollective && task.kind != TaskKind::kKernel) continue;
+    const RowId device = device_of(task);
+    if (device >= comm.size()) continue;
+    (task.kind == TaskKind::kCollective ? comm : compute)[device].AppendSorted(
+        {task.start_ns, task.start_ns + task.duration_ns});
+  }
+  std::vector<Sides> of_device(comm.size());
   double devices = 0;
-  for (const analyze::DeviceTimeline& device : model.facts().timeline->devices) {
-    Sides sides = Compare(Within(device.comm, graph.window), Within(device.compute, graph.window));
-    if (sides.comm.empty()) continue;
+  for (std::size_t d = 0; d < comm.size(); ++d) {
+    if (comm[d].empty()) continue;
     ++devices;
-    Count(sides, out);
-    of_device[device.device] = std::move(sides);
+    of_device[d] = Compare(std::move(comm[d]), std::move(compute[d]));
+    Count(of_device[d], out);
   }
   if (devices == 0) return false;
   for (double* sum : {&out.comm_ns, &out.exposed_ns, &out.compute_ns, &out.free_compute_ns}) {
@@ -64,7 +74,7 @@ bool OnDevices(const Model& model, CommExposure& out) {
   for (TaskId t = 0; t < graph.tasks.size(); ++t) {
     const Task& task = graph.tasks[t];
     if (task.kind != TaskKind::kCollective) continue;
-    const RowId device = model.trace().streams[model.trace().device.stream[task.row]].device;
+    const RowId device = device_of(task);
     if (device >= of_device.size()) continue;
     const Interval span{task.start_ns, task.start_ns + task.duration_ns};
     const Nanos exposed = span.length() - of_device[device].compute.LengthWithin(span);

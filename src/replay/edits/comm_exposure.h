@@ -18,7 +18,7 @@ struct CommExposure {
     double hideable = 0;   // 0 … 1: share of it that compute of the same device could hide
   };
   bool on_host = false;  // Gloo, MPI: no collective ran on a device
-  // Over the replayed window, a mean over the devices that communicate. On the host, compute is the
+  // Over the replayed steps, a mean over the devices that communicate. On the host, compute is the
   // operators of the step's thread.
   double comm_ns = 0, exposed_ns = 0, compute_ns = 0;
   double free_compute_ns = 0;  // compute while nothing communicates
