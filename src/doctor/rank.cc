@@ -68,7 +68,7 @@ bool PredictOne(Finding& finding, const replay::WhatIf& whatif) {
   finding.speedup = step.likely_ns > 0 ? Known<double>(bare / step.likely_ns)
                                        : Known<double>::Absent("the predicted step has no length");
   const double share = bare > 0 ? *finding.recoverable_ns / bare : 0;
-  finding.severity = SeverityOf(share);
+  finding.severity = SeverityOf(bare > 0 ? whatif.SureGain(WordsOf(finding)) / bare : 0);
   return share >= kLeastShare;
 }
 
@@ -99,6 +99,19 @@ void MergeSymptoms(std::vector<Finding>& findings, const replay::WhatIf* whatif)
   }
 }
 
+// Where both stand by themselves, the cause comes first all the same.
+void LiftCauses(std::vector<Finding>& findings) {
+  for (const auto& [symptom_id, cause_id] : kSymptoms) {
+    const auto at = [&](std::string_view id) {
+      return std::find_if(findings.begin(), findings.end(),
+                          [&](const Finding& finding) { return finding.id == id; });
+    };
+    const auto symptom = at(symptom_id), cause = at(cause_id);
+    if (cause == findings.end() || symptom == findings.end() || symptom > cause) continue;
+    std::rotate(symptom, cause, cause + 1);
+  }
+}
+
 }  // namespace
 
 Ranking Rank(std::vector<Finding> fired, const replay::WhatIf* whatif) {
@@ -113,6 +126,7 @@ Ranking Rank(std::vector<Finding> fired, const replay::WhatIf* whatif) {
   std::stable_sort(
       ranking.findings.begin(), ranking.findings.end(),
       [&](const Finding& a, const Finding& b) { return Weight(a, bare) > Weight(b, bare); });
+  LiftCauses(ranking.findings);
   ranking.together =
       Known<replay::Prediction>::Absent("no finding has a fix that can be predicted");
   if (whatif == nullptr) return ranking;

@@ -23,11 +23,12 @@ struct Candidate {  // device work of the window
   Nanos before_ns = INT64_MIN;    // end of the work before it on its stream; INT64_MIN: none
 };
 
-Nanos MedianOr(std::vector<Nanos> values, Nanos otherwise) {
+// The lower quartile: kernels that wait for an event are among the upper ones.
+Nanos QuartileOr(std::vector<Nanos> values, Nanos otherwise) {
   if (values.empty()) return otherwise;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  const auto quarter = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), quarter, values.end());
+  return *quarter;
 }
 
 class DeviceWriter {
@@ -95,6 +96,7 @@ void DeviceWriter::Calibrate() {
     if (c.launched_ns == INT64_MIN || c.before_ns == INT64_MIN) continue;
     // Copies of pageable memory start when the host has staged them.
     if (device.kind[c.work] != trace::WorkKind::kKernel) continue;
+    if (input_.classes.IsCommunication(c.work)) continue;  // waits for other ranks
     const Nanos start = device.start_ns[c.work];
     if (c.launched_ns > c.before_ns + 20 * kMicrosecond && start >= c.launched_ns) {
       launch.push_back(start - c.launched_ns);
@@ -102,8 +104,8 @@ void DeviceWriter::Calibrate() {
       turnaround.push_back(start - c.before_ns);
     }
   }
-  found_.launch_lag_ns = MedianOr(std::move(launch), kTypicalLaunchLag);
-  found_.turnaround_ns = MedianOr(std::move(turnaround), kTypicalTurnaround);
+  found_.launch_lag_ns = QuartileOr(std::move(launch), kTypicalLaunchLag);
+  found_.turnaround_ns = QuartileOr(std::move(turnaround), kTypicalTurnaround);
 }
 
 std::uint16_t DeviceWriter::LaneOf(RowId work, Nanos before) {

@@ -13,6 +13,7 @@ Plan::Plan(const Graph& graph) : edges_off(graph.tasks.size(), 0) {
     duration_ns.push_back(task.duration_ns);
     lag_ns.push_back(task.lag_ns);
   }
+  BeginEdit();
 }
 
 // Calls `visit(task, share)` for each task of the lane with the share of it that lies in the span.
@@ -48,8 +49,9 @@ void Plan::OverHost(const Graph& graph, std::uint16_t lane, trace::Interval span
 
 void Plan::ScaleHost(const Graph& graph, std::uint16_t lane, trace::Interval span, double factor) {
   OverHost(graph, lane, span, [&](TaskId t, double share) {
-    duration_ns[t] =
-        std::llround(static_cast<double>(duration_ns[t]) * (1.0 - share * (1.0 - factor)));
+    // Several spans of one edit may cut one task: each takes its part of what was there.
+    const double cut = static_cast<double>(base_ns_[t]) * share * (1.0 - factor);
+    duration_ns[t] = std::max<Nanos>(0, duration_ns[t] - std::llround(cut));
   });
 }
 

@@ -16,6 +16,9 @@ struct Plan {
   std::vector<Nanos> lag_ns;            // by task
   std::vector<std::uint8_t> edges_off;  // by task: its edges do not count
 
+  // Edits count their cuts from what the ones before them left: called before each.
+  void BeginEdit() { base_ns_ = duration_ns; }
+
   // Host tasks of lane `lane` inside `span` (measured time) take `factor` of their time there;
   // waits for the device stay. 0 removes the code, its calls included.
   void ScaleHost(const Graph& graph, std::uint16_t lane, trace::Interval span, double factor);
@@ -29,6 +32,8 @@ struct Plan {
   void DropWait(TaskId task) { edges_off[task] = 1; }
 
  private:
+  std::vector<Nanos> base_ns_;  // durations when the edit began
+
   template <typename Visit>
   static void OverHost(const Graph& graph, std::uint16_t lane, trace::Interval span, Visit&& visit);
 };

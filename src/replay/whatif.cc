@@ -14,6 +14,12 @@ constexpr std::string_view kObserver = "observer-effect";
 
 WhatIf::WhatIf(const Model& model) : model_(model) {
   for (const EditInfo& info : AllEdits()) found_.emplace(info.id, info.find(model));
+  if (const Known<analyze::StepStats>& stats = model.facts().steps.stats;
+      stats && stats->mean_ns > 0) {
+    const auto mean = static_cast<double>(stats->mean_ns);
+    low_spread_ = std::min(low_spread_, static_cast<double>(stats->min_ns) / mean);
+    high_spread_ = std::max(high_spread_, static_cast<double>(stats->max_ns) / mean);
+  }
   const Graph& graph = model.graph();
   replayed_ns_ =
       static_cast<double>(ReplayWindow(graph, Plan(graph))) / static_cast<double>(graph.steps);
@@ -32,16 +38,27 @@ double WhatIf::Step(const std::vector<std::string_view>& ids, Guess guess, Guess
     const bool is_observer = info.id == kObserver;
     if (!is_observer && std::find(ids.begin(), ids.end(), info.id) == ids.end()) continue;
     const Known<std::unique_ptr<Edit>>& edit = Find(info.id);
-    if (edit) (*edit)->Apply(model_, is_observer ? observer : guess, plan);
+    if (!edit) continue;
+    plan.BeginEdit();
+    (*edit)->Apply(model_, is_observer ? observer : guess, plan);
   }
   return SteadyStep(model_.graph(), plan);
+}
+
+double WhatIf::SureGain(const std::vector<std::string_view>& ids) const {
+  const double likely = bare_.likely_ns - Step(ids, Guess::kLikely, Guess::kLikely);
+  const double cautious =
+      Step({}, Guess::kLikely, Guess::kMost) - Step(ids, Guess::kLikely, Guess::kMost);
+  return std::min(likely, cautious);
 }
 
 Prediction WhatIf::Predict(const std::vector<std::string_view>& ids) const {
   Prediction prediction;
   prediction.likely_ns = Step(ids, Guess::kLikely, Guess::kLikely);
-  prediction.low_ns = std::min(prediction.likely_ns, Step(ids, Guess::kMost, Guess::kMost));
-  prediction.high_ns = std::max(prediction.likely_ns, Step(ids, Guess::kLeast, Guess::kLeast));
+  prediction.low_ns =
+      low_spread_ * std::min(prediction.likely_ns, Step(ids, Guess::kMost, Guess::kMost));
+  prediction.high_ns =
+      high_spread_ * std::max(prediction.likely_ns, Step(ids, Guess::kLeast, Guess::kLeast));
   return prediction;
 }
 

@@ -1,9 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// naive-attention: attention is spelled out in matmul and softmax.
+// naive-attention: softmax(q kᵀ) v spelled out.
+#include <fmt/format.h>
+
 #include "doctor/rules/rules.h"
+#include "replay/edits/attention.h"
 
 namespace hone::doctor {
 
-Judgement JudgeNaiveAttention(const Case& /*the_case*/) { return Judgement::Quiet(); }
+Judgement JudgeNaiveAttention(const Case& the_case) {
+  if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
+  if (the_case.trace.device.size() == 0) return Judgement::Quiet();
+  if (the_case.facts.trust.present.ops == 0) {
+    return Judgement::Missing("no operators in this trace; record CPU activity too");
+  }
+  const auto& edit = the_case.whatif->Find("naive-attention");
+  if (!edit) return Judgement::Quiet();
+  const replay::Model& model = the_case.whatif->model();
+
+  Finding finding;
+  finding.id = "naive-attention";
+  finding.fix = {"naive-attention"};
+  finding.title = "attention is spelled out in matmul and softmax instead of one fused kernel";
+  finding.evidence.push_back((*edit)->Scope(model));
+  finding.evidence.push_back(
+      "the matrix of scores is written to memory and read back several times");
+  finding.remedy =
+      "y = F.scaled_dot_product_attention(q, k, v, is_causal=True)\n"
+      "# Hugging Face: from_pretrained(..., attn_implementation=\"sdpa\")\n";
+  finding.effort = Effort::kFewLines;
+  const std::vector<replay::Attention> found = replay::FindAttention(model);
+  if (!found.empty()) {
+    const trace::RowId softmax = found.front().softmax;
+    Place place;
+    place.op = std::string(the_case.trace.HostName(softmax));
+    const trace::RowId frame = model.lineage().python[softmax];
+    if (frame != trace::kNoRow) place.source = std::string(the_case.trace.HostName(frame));
+    place.start_ns = the_case.trace.host.start_ns[softmax];
+    place.duration_ns = the_case.trace.host.duration_ns[softmax];
+    finding.where.push_back(place);
+  }
+  return Judgement::Fires(std::move(finding));
+}
 
 }  // namespace hone::doctor

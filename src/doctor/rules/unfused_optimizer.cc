@@ -1,9 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// unfused-optimizer: the optimizer launches many kernels for each parameter.
+// unfused-optimizer: a loop over parameters, several launches each.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "doctor/rules/rules.h"
 
 namespace hone::doctor {
 
-Judgement JudgeUnfusedOptimizer(const Case& /*the_case*/) { return Judgement::Quiet(); }
+Judgement JudgeUnfusedOptimizer(const Case& the_case) {
+  if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
+  if (the_case.trace.device.size() == 0) return Judgement::Quiet();
+  const auto& edit = the_case.whatif->Find("unfused-optimizer");
+  if (!edit) return Judgement::Quiet();
+  const replay::Model& model = the_case.whatif->model();
+  const std::vector<trace::RowId> rows =
+      model.HostRows(trace::SliceKind::kAnnotation,
+                     [](std::string_view name) { return name.starts_with("Optimizer.step"); });
+
+  Finding finding;
+  finding.id = "unfused-optimizer";
+  finding.fix = {"unfused-optimizer"};
+  finding.effort = Effort::kOneWord;
+  // "Optimizer.step#Adam.step"
+  std::string name = "Adam";
+  if (!rows.empty()) {
+    const std::string_view mark = the_case.trace.HostName(rows.front());
+    const std::size_t hash = mark.find('#'), dot = mark.rfind('.');
+    if (hash != std::string_view::npos && dot != std::string_view::npos && dot > hash) {
+      name = std::string(mark.substr(hash + 1, dot - hash - 1));
+    }
+    Place place;
+    place.op = std::string(mark);
+    place.start_ns = the_case.trace.host.start_ns[rows.front()];
+    place.duration_ns = the_case.trace.host.duration_ns[rows.front()];
+    finding.where.push_back(place);
+  }
+  finding.title = fmt::format("{} launches many small kernels for its parameters", name);
+  finding.evidence.push_back((*edit)->Scope(model));
+  finding.remedy = fmt::format("torch.optim.{}(..., fused=True)\n", name);
+  return Judgement::Fires(std::move(finding));
+}
 
 }  // namespace hone::doctor

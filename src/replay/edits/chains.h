@@ -13,8 +13,10 @@ namespace hone::replay {
 // longer called: the operator's dispatch, not the Python around it.
 inline constexpr double kDispatchShare = 0.7;
 
-// The first work takes `duration_ns`; the others vanish together with their launches.
-void ReplaceByOne(const Model& model, std::span<const TaskId> work, Nanos duration_ns, Plan& plan);
+// The first work takes `duration_ns`; the others vanish together with their launches and
+// `dispatch` of the host code before those.
+void ReplaceByOne(const Model& model, std::span<const TaskId> work, Nanos duration_ns,
+                  double dispatch, Plan& plan);
 
 // Sum of planned durations.
 double PlannedTime(std::span<const TaskId> work, const Plan& plan);

@@ -24,7 +24,7 @@ class NaiveAttention : public Edit {
       for (const std::vector<TaskId>* work : {&attention.forward, &attention.backward}) {
         if (work->empty()) continue;
         const double fused = PlannedTime(*work, plan) / gain.At(guess);
-        ReplaceByOne(model, *work, static_cast<Nanos>(fused), plan);
+        ReplaceByOne(model, *work, static_cast<Nanos>(fused), kDispatchShare, plan);
       }
     }
   }
