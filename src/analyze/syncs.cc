@@ -30,12 +30,21 @@ class ProfilerSyncs {
       : trace_(trace),
         lineage_(lineage),
         frame_(trace.host.size(), kOutside),
+        profiler_(trace.host.size(), kNoRow),
         last_call_(trace.threads.size(), kNoRow),
         last_step_end_(trace.threads.size(), INT64_MIN) {
     const trace::HostSlices& host = trace.host;
     std::vector<std::uint8_t> names(trace.strings.size(), kUnseen);
     for (RowId i = 0; i < host.size(); ++i) {
-      if (host.parent[i] != kNoRow) frame_[i] = frame_[host.parent[i]];
+      // Step annotations begin inside the profiler's frame and outlive it: what follows is not in
+      // it.
+      if (host.parent[i] != kNoRow) {
+        frame_[i] = frame_[host.parent[i]];
+        profiler_[i] = profiler_[host.parent[i]];
+        if (frame_[i] == kProfiler && host.start_ns[i] >= host.end_ns(profiler_[i])) {
+          frame_[i] = kPython;
+        }
+      }
       const std::uint16_t thread = host.thread[i];
       if (host.kind[i] == SliceKind::kApi) last_call_[thread] = i;
       if (host.kind[i] == SliceKind::kAnnotation &&
@@ -48,6 +57,7 @@ class ProfilerSyncs {
         name = IsProfilerFrame(ParseFrame(trace.HostName(i))) ? kProfiler : kPython;
       }
       frame_[i] = name;
+      if (name == kProfiler) profiler_[i] = i;
     }
   }
 
@@ -66,6 +76,7 @@ class ProfilerSyncs {
   const trace::Trace& trace_;
   const Lineage& lineage_;
   std::vector<std::uint8_t> frame_;   // by host row: inside Python, inside the profiler's Python
+  std::vector<RowId> profiler_;       // by host row: the profiler's frame that frame_ speaks of
   std::vector<RowId> last_call_;      // by thread
   std::vector<Nanos> last_step_end_;  // by thread
 };
@@ -95,6 +106,16 @@ bool InSteadyStep(const Steps& steps, Nanos time) {
 }
 
 }  // namespace
+
+std::vector<RowId> FindProfilerSyncs(const trace::Trace& trace, const Lineage& lineage,
+                                     const ApiCalls& calls) {
+  const ProfilerSyncs by_profiler(trace, lineage);
+  std::vector<RowId> rows;
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    if (calls.Blocks(i) && by_profiler.Contains(i)) rows.push_back(i);
+  }
+  return rows;
+}
 
 Known<SyncFacts> FindSyncs(const trace::Trace& trace, const Lineage& lineage, const Steps& steps) {
   const ApiCalls calls(trace);

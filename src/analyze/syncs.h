@@ -32,6 +32,10 @@ struct SyncFacts {
   Nanos total_ns = 0;  // host time inside blocking calls, summed over threads
 };
 
+// Rows of Trace::host: waits that the profiler itself issues, at a step's edge. O(host rows).
+std::vector<trace::RowId> FindProfilerSyncs(const trace::Trace& trace, const Lineage& lineage,
+                                            const ApiCalls& calls);
+
 // Absent when the trace has no API calls.
 Known<SyncFacts> FindSyncs(const trace::Trace& trace, const Lineage& lineage, const Steps& steps);
 

@@ -154,6 +154,22 @@ TEST(Syncs, PythonFramesSayWhoAndWhere) {
   EXPECT_TRUE(facts.rows[1].by_profiler);
 }
 
+TEST(Syncs, AStepThatOutlivesTheProfilersFrameIsNotInsideIt) {
+  // prof.step() ends one step annotation and begins the next, which then crosses its frame.
+  const Trace trace = TraceSketch()
+                          .Python("train.py(3): main", 0, 1000)
+                          .Python("torch/profiler/profiler.py(884): step", 10, 30)
+                          .Annotation("ProfilerStep#4", 20, 900)
+                          .Python("train.py(9): step", 40, 800)
+                          .Op("aten::item", 100, 200)
+                          .Call("cudaStreamSynchronize", 110, 190)
+                          .Finish();
+  const SyncFacts facts = Find(trace);
+  ASSERT_EQ(facts.rows.size(), 1U);
+  EXPECT_FALSE(facts.rows[0].by_profiler);
+  EXPECT_TRUE(FindProfilerSyncs(trace, Lineage(trace), ApiCalls(trace)).empty());
+}
+
 TEST(Syncs, CallStackOfTheOperatorSaysWhere) {
   TraceSketch sketch;
   trace::OpDetail detail;

@@ -43,6 +43,9 @@ void Model::Index() {
     if (name == 0) name = trace_.HostName(i).starts_with("Optimizer.step") ? 2 : 1;
     if (name == 2) in_optimizer_[i] = 1;
   }
+  by_profiler_.assign(trace_.host.size(), 0);
+  for (const RowId row : analyze::FindProfilerSyncs(trace_, lineage_, calls_))
+    by_profiler_[row] = 1;
   lane_of_thread_.assign(trace_.threads.size(), UINT16_MAX);
   for (std::size_t lane = 0; lane < graph_.lanes.size(); ++lane) {
     if (graph_.lanes[lane].kind != LaneKind::kThread) continue;

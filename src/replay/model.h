@@ -42,6 +42,8 @@ class Model {
     const trace::RowId call = trace_.device.api[work];
     return call != trace::kNoRow && in_optimizer_[call] != 0;
   }
+  // Whether the profiler itself issued the waiting call.
+  bool ByProfiler(trace::RowId call) const { return by_profiler_[call] != 0; }
   // Peaks of the device that leads; absent: not in the table.
   const Known<analyze::DevicePeaks>& peaks() const { return peaks_; }
 
@@ -85,6 +87,7 @@ class Model {
   Graph graph_;
   std::vector<analyze::KernelTraits> traits_;  // by StringId
   std::vector<std::uint8_t> in_optimizer_;     // by host row
+  std::vector<std::uint8_t> by_profiler_;      // by host row
   std::vector<trace::RowId> work_of_;          // by host row
   std::vector<std::uint16_t> lane_of_thread_;
   Known<analyze::DevicePeaks> peaks_;

@@ -1,9 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 // checkpoint-stall: the step waits while a checkpoint is written.
+#include "replay/edits/checkpoint_stall.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "doctor/places.h"
 #include "doctor/rules/rules.h"
 
 namespace hone::doctor {
 
-Judgement JudgeCheckpointStall(const Case& /*the_case*/) { return Judgement::Quiet(); }
+Judgement JudgeCheckpointStall(const Case& the_case) {
+  if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
+  const analyze::InputPresence& present = the_case.facts.trust.present;
+  if (present.python == 0 && (present.api_calls == 0 || present.copies + present.kernels == 0)) {
+    return Judgement::Missing(
+        "neither Python frames nor API calls in this trace; record with with_stack=True");
+  }
+  const replay::Model& model = the_case.whatif->model();
+  const std::vector<replay::Checkpoint> found = replay::FindCheckpoints(model);
+  if (found.empty()) return Judgement::Quiet();
+  const replay::Checkpoint* longest = &found.front();
+  Nanos total = 0;
+  for (const replay::Checkpoint& checkpoint : found) {
+    total += checkpoint.span.length();
+    if (checkpoint.span.length() > longest->span.length()) longest = &checkpoint;
+  }
+
+  Finding finding;
+  finding.id = "checkpoint-stall";
+  finding.fix = {"checkpoint-stall"};
+  finding.effort = Effort::kFewLines;
+  finding.confidence = longest->by_frame ? Confidence::kHigh : Confidence::kMedium;
+  finding.title = longest->by_frame
+                      ? "training stands still while a checkpoint is written"
+                      : "training stands still after many tensors were copied to the host, as for "
+                        "a checkpoint";
+  finding.evidence.push_back(fmt::format(
+      "{} in {}: {} ms in all", Count(found.size(), "checkpoint"),
+      Count(model.graph().steps, "step"), ThreeDigits(static_cast<double>(total) / 1e6)));
+  if (longest->copies > 0) {
+    finding.evidence.push_back(fmt::format("{} copied to the host for the longest, {}",
+                                           Count(longest->copies, "tensor"),
+                                           HumanBytes(static_cast<double>(longest->bytes))));
+  }
+  Place place = Places(the_case).Of(longest->row);
+  place.duration_ns = longest->span.length();
+  finding.where.push_back(std::move(place));
+  finding.remedy =
+      "host = {k: torch.empty_like(v, device=\"cpu\", pin_memory=True) for k, v in state.items()}  "
+      "# once\n"
+      "for k, v in model.state_dict().items(): host[k].copy_(v, non_blocking=True)\n"
+      "torch.cuda.synchronize(); threading.Thread(target=torch.save, args=(host, path)).start()\n"
+      "# sharded models: torch.distributed.checkpoint.async_save(state_dict, checkpoint_id=path)\n";
+  return Judgement::Fires(std::move(finding));
+}
 
 }  // namespace hone::doctor

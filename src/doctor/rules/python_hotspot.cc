@@ -1,9 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 // python-hotspot: Python code outside operators takes the time.
+#include "replay/edits/python_hotspot.h"
+
+#include <fmt/format.h>
+
+#include "analyze/source_frame.h"
+#include "base/text.h"
+#include "doctor/places.h"
 #include "doctor/rules/rules.h"
 
 namespace hone::doctor {
+namespace {
 
-Judgement JudgePythonHotspot(const Case& /*the_case*/) { return Judgement::Quiet(); }
+// Pauses say little about their reason, so they must be larger to be worth a sentence.
+constexpr double kLeastPauseShare = 0.05;
+
+void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
+  const std::string_view frame = the_case.trace.HostName(hotspot.frame);
+  finding.title = fmt::format("the Python function {} takes the time of the step",
+                              analyze::ParseFrame(frame).function);
+  const Places places(the_case);
+  Place place = places.Of(hotspot.frame);
+  // A library's function: the line that calls it is what the user can change.
+  place.source = SourceText(hotspot.user ? frame : places.Frame(hotspot.frame));
+  place.op.clear();
+  finding.remedy = fmt::format(
+      "# {}: take it out of the loop, do it every 100 steps, or in a thread beside it;\n"
+      "# loops over elements become one tensor operation: y = (x * w).sum(-1)\n",
+      place.source);
+  finding.where.push_back(std::move(place));
+  if (!hotspot.user) finding.confidence = Confidence::kMedium;
+}
+
+void NamePause(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
+  const trace::HostSlices& host = the_case.trace.host;
+  const bool between = hotspot.before != trace::kNoRow;
+  finding.title = fmt::format(
+      "code outside operators runs {}before {} while nothing is launched",
+      between ? fmt::format("after {} and ", the_case.trace.HostName(hotspot.before)) : "",
+      the_case.trace.HostName(hotspot.after));
+  finding.confidence = Confidence::kLow;
+  Place place = Places(the_case).Of(hotspot.after);
+  if (between && host.end_ns(hotspot.before) < host.start_ns[hotspot.after]) {
+    place.start_ns = host.end_ns(hotspot.before);
+    place.duration_ns = host.start_ns[hotspot.after] - place.start_ns;
+  }
+  finding.where.push_back(std::move(place));
+  finding.remedy =
+      "# which function it is: record again with\n"
+      "torch.profiler.profile(..., with_stack=True)\n"
+      "# or: py-spy top --pid PID\n";
+}
+
+}  // namespace
+
+Judgement JudgePythonHotspot(const Case& the_case) {
+  if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
+  const analyze::InputPresence& present = the_case.facts.trust.present;
+  if (present.python == 0 && present.ops == 0) {
+    return Judgement::Missing(
+        "neither operators nor Python frames in this trace; record with with_stack=True");
+  }
+  if (present.python == 0 && present.kernels > 0 && present.api_calls == 0) {
+    return Judgement::Missing(
+        "neither Python frames nor API calls in this trace; record with with_stack=True");
+  }
+  const replay::Model& model = the_case.whatif->model();
+  const Known<replay::Hotspot> hotspot = replay::FindHotspot(model);
+  if (!hotspot) return Judgement::Quiet();
+  const auto steps = static_cast<double>(model.graph().steps);
+  const double gone = static_cast<double>(hotspot->cut.gone_ns()) / steps;
+  const double share = gone / model.graph().measured_step_ns();
+  const bool named = hotspot->frame != trace::kNoRow;
+  if (!named && share < kLeastPauseShare) return Judgement::Quiet();
+
+  Finding finding;
+  finding.id = "python-hotspot";
+  finding.fix = {"python-hotspot"};
+  finding.effort = Effort::kFewLines;
+  finding.evidence.push_back(fmt::format(
+      "{} ms of a {} ms step ({:.0f} %), in {} {} a step", ThreeDigits(gone / 1e6),
+      ThreeDigits(model.graph().measured_step_ns() / 1e6), 100 * share,
+      ThreeDigits(static_cast<double>(hotspot->times) / steps), named ? "calls" : "pauses"));
+  if (hotspot->computation != trace::kNoRow) {
+    finding.evidence.push_back(fmt::format(
+        "{} computes on the host inside it, {} ms at a time",
+        the_case.trace.HostName(hotspot->computation),
+        ThreeDigits(static_cast<double>(the_case.trace.host.duration_ns[hotspot->computation]) /
+                    1e6)));
+  }
+  if (named) {
+    NameFunction(the_case, *hotspot, finding);
+  } else {
+    NamePause(the_case, *hotspot, finding);
+  }
+  return Judgement::Fires(std::move(finding));
+}
 
 }  // namespace hone::doctor

@@ -1,9 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
 // recompile: torch.compile compiles again inside the steps.
+#include "replay/edits/recompile.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "doctor/places.h"
 #include "doctor/rules/rules.h"
 
 namespace hone::doctor {
+namespace {
 
-Judgement JudgeRecompile(const Case& /*the_case*/) { return Judgement::Quiet(); }
+using trace::RowId;
+
+// "Torch-Compiled Region: 0/3": the fourth version of frame 0. How often was the frame with most
+// versions compiled? 0: the trace does not tell.
+int Versions(const trace::Trace& trace) {
+  constexpr std::string_view kRegion = "Torch-Compiled Region: ";
+  int most = 0;
+  for (std::uint32_t s = 0; s < trace.strings.size(); ++s) {
+    const std::string_view text = trace.strings[static_cast<StringId>(s)];
+    if (!text.starts_with(kRegion)) continue;
+    const std::size_t slash = text.find('/', kRegion.size());
+    if (slash == std::string_view::npos) continue;
+    int version = 0;
+    const auto parsed =
+        std::from_chars(text.data() + slash + 1, text.data() + text.size(), version);
+    if (parsed.ec == std::errc{}) most = std::max(most, version + 1);
+  }
+  return most;
+}
+
+}  // namespace
+
+Judgement JudgeRecompile(const Case& the_case) {
+  if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
+  if (the_case.facts.trust.present.ops == 0 && the_case.facts.trust.present.annotations == 0) {
+    return Judgement::Missing(
+        "no operators in this trace; record with activities=[ProfilerActivity.CPU, "
+        "ProfilerActivity.CUDA]");
+  }
+  const replay::Model& model = the_case.whatif->model();
+  const std::vector<RowId> rows = replay::FindCompiles(model);
+  if (rows.empty()) return Judgement::Quiet();
+  const Places places(the_case);
+  Nanos total = 0;
+  RowId longest = rows.front();
+  std::set<std::string> steps;
+  for (const RowId row : rows) {
+    total += the_case.trace.host.duration_ns[row];
+    if (the_case.trace.host.duration_ns[row] > the_case.trace.host.duration_ns[longest]) {
+      longest = row;
+    }
+    steps.insert(places.Of(row).step);
+  }
+
+  Finding finding;
+  finding.id = "recompile";
+  finding.fix = {"recompile"};
+  finding.effort = Effort::kOneLine;
+  const bool once = steps.size() == 1 && model.graph().steps > 1;
+  finding.title = once ? "torch.compile compiles in one of the steps"
+                       : "torch.compile compiles again and again";
+  finding.evidence.push_back(fmt::format(
+      "{} in {} of {}: {} ms in all", Count(rows.size(), "compilation"), steps.size(),
+      Count(model.graph().steps, "step"), ThreeDigits(static_cast<double>(total) / 1e6)));
+  const int versions = Versions(the_case.trace);
+  if (versions > 1) {
+    finding.evidence.push_back(
+        fmt::format("one frame has been compiled {} times so far", versions));
+  }
+  // One compilation may be the first use of a shape, which no later step pays for again.
+  if (once) finding.confidence = Confidence::kMedium;
+  Place place = places.Of(longest);
+  place.op = std::string(the_case.trace.HostName(longest));
+  finding.where.push_back(std::move(place));
+  finding.remedy =
+      "# TORCH_LOGS=recompiles python train.py   names the guard that failed; for shapes:\n"
+      "model = torch.compile(model, dynamic=True)\n"
+      "# or pad to a few sizes: x = F.pad(x, (0, -x.shape[-1] % 128))\n";
+  return Judgement::Fires(std::move(finding));
+}
 
 }  // namespace hone::doctor

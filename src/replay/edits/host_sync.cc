@@ -4,39 +4,81 @@
 
 #include <vector>
 
+#include "analyze/source_frame.h"
+#include "base/text.h"
 #include "replay/edits/edits.h"
+#include "replay/edits/host_cut.h"
 #include "replay/edits/waits.h"
 
 namespace hone::replay {
 namespace {
 
+using trace::kNoRow;
+using trace::RowId;
+
+// Operators that do nothing but fetch a value for the host: without the wish to know it the whole
+// operator goes, not only its wait (16 us each on the host of an H200).
+bool OnlyReads(std::string_view op) {
+  return op == "aten::item" || op == "aten::is_nonzero" || op == "aten::_local_scalar_dense";
+}
+
+// Printing a tensor reads it value by value; where frames were recorded the whole of it goes.
+bool IsPrintFrame(std::string_view name) {
+  return analyze::ParseFrame(name).file.ends_with("torch/_tensor_str.py");
+}
+
 class HostSync : public Edit {
  public:
-  explicit HostSync(std::vector<TaskId> waits) : waits_(std::move(waits)) {}
+  HostSync(std::vector<TaskId> waits, HostCut reads, std::vector<TaskId> work)
+      : waits_(std::move(waits)), reads_(std::move(reads)), work_(std::move(work)) {}
 
-  void Apply(const Model& /*model*/, Guess /*guess*/, Plan& plan) const override {
+  void Apply(const Model& model, Guess guess, Plan& plan) const override {
     for (const TaskId wait : waits_) plan.DropWait(wait);
+    // Least: the value is still fetched, only later.
+    if (guess == Guess::kLeast) return;
+    reads_.Apply(model.graph(), 1.0, plan);
+    for (const TaskId task : work_) plan.RemoveWork(task);
   }
 
   std::string Scope(const Model& model) const override {
-    return fmt::format("{:.1f} waits a step", static_cast<double>(waits_.size()) /
-                                                  static_cast<double>(model.graph().steps));
+    return fmt::format(
+        "the host does not wait {} times a step",
+        ThreeDigits(static_cast<double>(waits_.size()) / static_cast<double>(model.graph().steps)));
   }
 
  private:
   const std::vector<TaskId> waits_;
+  const HostCut reads_;             // operators that only read, and printing
+  const std::vector<TaskId> work_;  // launched by these
 };
 
 }  // namespace
 
 FoundEdit FindHostSync(const Model& model) {
   const Graph& graph = model.graph();
-  std::vector<TaskId> waits;
+  const trace::Trace& trace = model.trace();
+  std::vector<TaskId> waits, work;
+  std::vector<HostSpan> spans;
   for (TaskId t = 0; t < graph.tasks.size(); ++t) {
-    if (ReasonOf(model, graph.tasks[t]) == WaitReason::kResult) waits.push_back(t);
+    if (ReasonOf(model, graph.tasks[t]) != WaitReason::kResult) continue;
+    waits.push_back(t);
+    const RowId op = model.lineage().top_op[graph.tasks[t].row];
+    if (op == kNoRow || !OnlyReads(trace.HostName(op))) continue;
+    spans.push_back({model.LaneOf(op), {trace.host.start_ns[op], trace.host.end_ns(op)}, 0});
   }
   if (waits.empty()) return FoundEdit::Absent("no call in the steps waits for a result");
-  return FoundEdit(std::make_unique<HostSync>(std::move(waits)));
+  for (const RowId row : model.HostRows(trace::SliceKind::kPython, IsPrintFrame)) {
+    spans.push_back({model.LaneOf(row), {trace.host.start_ns[row], trace.host.end_ns(row)}, 0});
+  }
+  HostCut reads(graph, std::move(spans));
+  for (RowId w = 0; w < trace.device.size(); ++w) {
+    const RowId call = trace.device.api[w];
+    if (call == kNoRow || graph.of_device[w] == kNoTask) continue;
+    if (reads.Contains(model.LaneOf(call), trace.host.start_ns[call])) {
+      work.push_back(graph.of_device[w]);
+    }
+  }
+  return FoundEdit(std::make_unique<HostSync>(std::move(waits), std::move(reads), std::move(work)));
 }
 
 }  // namespace hone::replay

@@ -1,11 +1,379 @@
 // SPDX-License-Identifier: Apache-2.0
-// python-hotspot: the hottest Python function takes no time.
+// python-hotspot: the Python function that takes most of the step takes no time.
+#include "replay/edits/python_hotspot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/grouping.h"
+#include "analyze/loader.h"
+#include "analyze/slice_activity.h"
+#include "analyze/source_frame.h"
+#include "base/text.h"
 #include "replay/edits/edits.h"
+#include "replay/edits/recompile.h"
 
 namespace hone::replay {
+namespace {
 
-FoundEdit FindPythonHotspot(const Model& /*model*/) {
-  return FoundEdit::Absent("this change has no model yet");
+using trace::kNoRow;
+using trace::RowId;
+using trace::SliceKind;
+
+// What is other rules' business: fetching batches and compiling.
+std::vector<std::uint8_t> OthersBusiness(const Model& model) {
+  std::vector<std::uint8_t> others(model.trace().host.size(), 0);
+  for (const RowId row : analyze::FindLoaderSlices(model.trace())) others[row] = 1;
+  for (const RowId row : FindCompiles(model)) others[row] = 1;
+  return others;
+}
+
+// An operator that makes no call and takes this long computes on the host (ten times what
+// dispatching one costs): drawing random numbers, casting or augmenting CPU tensors.
+constexpr Nanos kHostComputation = 10 * analyze::kDispatchPause;
+
+// Rows of such operators, and all rows inside them: code like the Python around it.
+std::vector<std::uint8_t> HostComputations(const Model& model) {
+  const trace::Trace& trace = model.trace();
+  const std::size_t rows = trace.host.size();
+  std::vector<std::uint8_t> computes(rows, 0), calls(rows, 0);
+  if (!model.calls().any()) return computes;
+  for (RowId i = 0; i < rows; ++i) {
+    const RowId top = model.lineage().top_op[i];
+    if (trace.host.kind[i] == SliceKind::kApi && top != kNoRow) calls[top] = 1;
+  }
+  for (RowId i = 0; i < rows; ++i) {
+    const RowId top = model.lineage().top_op[i];
+    if (top == kNoRow || calls[top] != 0) continue;
+    computes[i] = trace.host.duration_ns[top] >= kHostComputation ? 1 : 0;
+  }
+  return computes;
+}
+
+// Of the operators inside the cut that compute on the host, one of the name with most time.
+RowId LargestComputation(const Model& model, const HostCut& cut) {
+  const trace::Trace& trace = model.trace();
+  const std::vector<std::uint8_t> computes = HostComputations(model);
+  std::vector<Nanos> total(trace.strings.size(), 0);
+  RowId largest = kNoRow;
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    if (computes[i] == 0 || model.lineage().top_op[i] != i) continue;
+    if (model.LaneOf(i) != 0 || !cut.Contains(0, trace.host.start_ns[i])) continue;
+    Nanos& sum = total[static_cast<std::uint32_t>(trace.host.name[i])];
+    sum = analyze::SaturatingAdd(sum, trace.host.duration_ns[i]);
+    const auto most = [&] { return total[static_cast<std::uint32_t>(trace.host.name[largest])]; };
+    if (largest == kNoRow || sum > most()) largest = i;
+  }
+  return largest;
+}
+
+// Frames of PyTorch's own code (dispatch, modules, optimizers) are launch-bound's business: nobody
+// can edit them. Built-ins belong to the function that calls them.
+enum Kind : std::uint8_t { kUnseen, kBuiltin, kFramework, kLibrary, kUser };
+
+Kind KindOf(std::string_view name) {
+  const analyze::SourceFrame frame = analyze::ParseFrame(name);
+  if (frame.file.empty()) return name.starts_with("nn.Module: ") ? kFramework : kBuiltin;
+  if (frame.file.starts_with("torch/") || frame.file.find("/torch/") != std::string_view::npos) {
+    return kFramework;
+  }
+  return analyze::IsUserFrame(frame) ? kUser : kLibrary;
+}
+
+struct Piece {
+  StringId name;
+  trace::Interval span;
+};
+
+// Pieces of the step thread in which the innermost thing that runs is a Python function.
+class SelfTime {
+ public:
+  explicit SelfTime(const Model& model)
+      : model_(model),
+        host_(model.trace().host),
+        others_(OthersBusiness(model)),
+        computes_(HostComputations(model)),
+        names_(model.trace().strings.size(), kUnseen),
+        longest_(names_.size(), kNoRow),
+        calls_(names_.size(), 0) {}
+
+  // By time, not by parents: steps and other annotations cross the frames that begin and end them.
+  std::vector<Piece> Collect() {
+    const trace::Thread& thread = model_.trace().threads[model_.graph().lanes[0].row];
+    for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
+      if (!Counts(i)) continue;
+      while (!open_.empty() && open_.back().end_ns <= host_.start_ns[i]) Pop();
+      const std::size_t around = open_.empty() ? kNobody : open_.back().owner;
+      const std::size_t owner = Owner(i, around);
+      // A built-in goes on with its caller's time; all else interrupts it.
+      if (owner != around && around != kNobody) {
+        Open& caller = open_[around];
+        Close(caller, host_.start_ns[i]);
+        caller.at_ns = std::max(caller.at_ns, host_.end_ns(i));
+      }
+      open_.push_back({i, owner, host_.start_ns[i], host_.end_ns(i)});
+    }
+    while (!open_.empty()) Pop();
+    return std::move(pieces_);
+  }
+  Kind KindOfName(StringId name) const {
+    return static_cast<Kind>(names_[static_cast<std::uint32_t>(name)]);
+  }
+  RowId Longest(StringId name) const { return longest_[static_cast<std::uint32_t>(name)]; }
+  std::uint64_t Calls(StringId name) const { return calls_[static_cast<std::uint32_t>(name)]; }
+
+ private:
+  static constexpr std::size_t kNobody = SIZE_MAX;
+  struct Open {
+    RowId row;
+    std::size_t owner;  // place in open_ of the function that the time inside belongs to
+    Nanos at_ns;        // of a function: from where its time is open
+    Nanos end_ns;
+  };
+
+  bool Counts(RowId i) const {
+    if (others_[i] != 0) return true;
+    if (computes_[i] != 0) return false;
+    const SliceKind kind = host_.kind[i];
+    return kind != SliceKind::kAnnotation && kind != SliceKind::kOther &&
+           kind != SliceKind::kGraphNode;
+  }
+  std::size_t Owner(RowId i, std::size_t around) {
+    if (others_[i] != 0 || host_.kind[i] != SliceKind::kPython) return kNobody;
+    const auto name = static_cast<std::uint32_t>(host_.name[i]);
+    if (names_[name] == kUnseen) names_[name] = KindOf(model_.trace().HostName(i));
+    if (names_[name] == kBuiltin) return around;
+    if (model_.InWindow(i)) ++calls_[name];
+    if (longest_[name] == kNoRow || host_.duration_ns[i] > host_.duration_ns[longest_[name]]) {
+      longest_[name] = i;
+    }
+    return open_.size();
+  }
+  void Pop() {
+    const Open& last = open_.back();
+    if (last.owner == open_.size() - 1) Close(last, last.end_ns);
+    open_.pop_back();
+  }
+  void Close(const Open& function, Nanos end) {
+    const trace::Interval& window = model_.graph().window;
+    const Nanos begin = std::max(function.at_ns, window.begin_ns);
+    end = std::min({end, window.end_ns, function.end_ns});
+    if (begin < end) pieces_.push_back({host_.name[function.row], {begin, end}});
+  }
+
+  const Model& model_;
+  const trace::HostSlices& host_;
+  const std::vector<std::uint8_t> others_, computes_;
+  std::vector<std::uint8_t> names_;   // by StringId
+  std::vector<RowId> longest_;        // by StringId
+  std::vector<std::uint64_t> calls_;  // by StringId
+  std::vector<Open> open_;            // what runs, outermost first
+  std::vector<Piece> pieces_;
+};
+
+struct Pause {
+  RowId before = kNoRow, after = kNoRow;  // before: kNoRow at the beginning of the window
+  trace::Interval span;
+};
+
+// What other launching threads do: a pause that they fill is waiting for them (backward passes run
+// on threads of their own).
+trace::IntervalSet OtherThreads(const Model& model) {
+  const trace::Trace& trace = model.trace();
+  std::vector<trace::Interval> busy;
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    if (model.LaneOf(i) == 0 || !model.InWindow(i)) continue;
+    const RowId top = model.lineage().top_op[i];
+    if (top == i || (top == kNoRow && trace.host.kind[i] == SliceKind::kApi)) {
+      busy.push_back({trace.host.start_ns[i], trace.host.end_ns(i)});
+    }
+  }
+  return trace::IntervalSet::Union(std::move(busy));
+}
+
+// Of the step thread: stretches longer than dispatching takes that no operator, call or fetch
+// covers. Shorter ones are the cost of getting to the next operator, whoever calls it.
+std::vector<Pause> CollectPauses(const Model& model) {
+  const trace::Trace& trace = model.trace();
+  const std::vector<std::uint8_t> others = OthersBusiness(model);
+  const std::vector<std::uint8_t> computes = HostComputations(model);
+  const trace::Thread& thread = trace.threads[model.graph().lanes[0].row];
+  std::vector<Pause> pauses;
+  RowId first = kNoRow, before = kNoRow;
+  Nanos busy_until = model.graph().window.begin_ns;
+  for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
+    const SliceKind kind = trace.host.kind[i];
+    const bool busy = others[i] != 0 || kind == SliceKind::kOp || kind == SliceKind::kApi ||
+                      kind == SliceKind::kOverhead || kind == SliceKind::kOs;
+    if (!busy || computes[i] != 0 || !model.InWindow(i)) continue;
+    if (first == kNoRow) first = i;
+    const Nanos start = trace.host.start_ns[i];
+    if (start - busy_until > analyze::kDispatchPause) {
+      pauses.push_back({before, i, {busy_until, start}});
+    }
+    if (trace.host.end_ns(i) > busy_until) {
+      if (start >= busy_until) before = i;
+      busy_until = trace.host.end_ns(i);
+    }
+  }
+  // After the last step comes the first operator of the next.
+  const Nanos end = model.graph().window.end_ns;
+  if (first != kNoRow && end - busy_until > analyze::kDispatchPause) {
+    pauses.push_back({before, first, {busy_until, end}});
+  }
+  const trace::IntervalSet elsewhere = OtherThreads(model);
+  std::erase_if(pauses, [&](const Pause& pause) {
+    return 2 * elsewhere.LengthWithin(pause.span) > pause.span.length();
+  });
+  return pauses;
+}
+
+// What of the pieces lies in pauses. Both are disjoint; pieces come out in time order.
+std::vector<Piece> Inside(std::vector<Piece> pieces, const std::vector<Pause>& pauses) {
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.span.begin_ns < b.span.begin_ns; });
+  std::vector<Piece> inside;
+  std::size_t p = 0;
+  for (const Piece& piece : pieces) {
+    while (p < pauses.size() && pauses[p].span.end_ns <= piece.span.begin_ns) ++p;
+    for (std::size_t q = p; q < pauses.size() && pauses[q].span.begin_ns < piece.span.end_ns; ++q) {
+      inside.push_back({piece.name,
+                        {std::max(piece.span.begin_ns, pauses[q].span.begin_ns),
+                         std::min(piece.span.end_ns, pauses[q].span.end_ns)}});
+    }
+  }
+  return inside;
+}
+
+// Waiting for another thread (backward passes) is in no task, so only tasks' time counts.
+std::vector<Nanos> HostTimeOf(const Graph& graph, const std::vector<Piece>& pieces,
+                              std::size_t names) {
+  std::vector<HostSpan> spans;
+  for (const Piece& piece : pieces) spans.push_back({0, piece.span, 0});
+  const HostCut cut(graph, std::move(spans));
+  std::vector<Nanos> total(names, 0);
+  std::size_t at = 0;
+  for (std::size_t s = 0; s < cut.spans().size(); ++s) {
+    while (at < pieces.size() && pieces[at].span.end_ns < cut.spans()[s].span.end_ns) ++at;
+    if (at == pieces.size()) break;
+    total[static_cast<std::uint32_t>(pieces[at].name)] += cut.host_ns()[s];
+  }
+  return total;
+}
+
+Known<Hotspot> ByFrames(const Model& model) {
+  const Graph& graph = model.graph();
+  SelfTime self(model);
+  const std::vector<Piece> pieces = Inside(self.Collect(), CollectPauses(model));
+  const std::vector<Nanos> total = HostTimeOf(graph, pieces, model.trace().strings.size());
+  StringId best[2] = {StringId::kEmpty, StringId::kEmpty};  // libraries, users
+  const auto time = [&](StringId name) {
+    return name == StringId::kEmpty ? 0 : total[static_cast<std::uint32_t>(name)];
+  };
+  for (const Piece& piece : pieces) {
+    const Kind kind = self.KindOfName(piece.name);
+    if (kind != kLibrary && kind != kUser) continue;
+    StringId& of = best[kind == kUser ? 1 : 0];
+    if (time(piece.name) > time(of)) of = piece.name;
+  }
+  // The user's own code first: that is what they can change.
+  const StringId name = 2 * time(best[1]) >= time(best[0]) ? best[1] : best[0];
+  const double least = kHotspotShare * static_cast<double>(graph.window.length());
+  if (name == StringId::kEmpty || static_cast<double>(time(name)) < least) {
+    return Known<Hotspot>::Absent("no Python function outside operators takes 2 % of a step");
+  }
+  Hotspot hotspot;
+  hotspot.frame = self.Longest(name);
+  hotspot.user = self.KindOfName(name) == kUser;
+  hotspot.times = self.Calls(name);
+  std::vector<HostSpan> spans;
+  for (const Piece& piece : pieces) {
+    if (piece.name == name) spans.push_back({0, piece.span, 0});
+  }
+  hotspot.cut = HostCut(graph, std::move(spans));
+  hotspot.computation = LargestComputation(model, hotspot.cut);
+  return hotspot;
+}
+
+Known<Hotspot> ByPauses(const Model& model) {
+  const trace::HostSlices& host = model.trace().host;
+  const Graph& graph = model.graph();
+  const std::vector<Pause> pauses = CollectPauses(model);
+  std::vector<HostSpan> all;
+  for (const Pause& pause : pauses) all.push_back({0, pause.span, analyze::kDispatchPause});
+  const HostCut cut(graph, all);  // one span a pause, in the same order
+  // By what follows: the first pause of the window does not know what came before it.
+  std::vector<Nanos> total(model.trace().strings.size(), 0);
+  const auto name_after = [&](const Pause& pause) {
+    return static_cast<std::uint32_t>(host.name[pause.after]);
+  };
+  for (std::size_t p = 0; p < pauses.size(); ++p) total[name_after(pauses[p])] += cut.host_ns()[p];
+  const auto most = std::max_element(total.begin(), total.end());
+  const double least = kHotspotShare * static_cast<double>(graph.window.length());
+  if (most == total.end() || static_cast<double>(*most) < least) {
+    return Known<Hotspot>::Absent("no code outside operators takes 2 % of a step");
+  }
+  Hotspot hotspot;
+  std::vector<HostSpan> spans;
+  Nanos longest = -1;
+  hotspot.after = pauses.front().after;
+  for (std::size_t p = 0; p < pauses.size(); ++p) {
+    if (name_after(pauses[p]) != static_cast<std::uint32_t>(most - total.begin())) continue;
+    spans.push_back(all[p]);
+    ++hotspot.times;
+    if (cut.host_ns()[p] <= longest || pauses[p].before == kNoRow) continue;
+    longest = cut.host_ns()[p];
+    hotspot.before = pauses[p].before;
+    hotspot.after = pauses[p].after;
+  }
+  hotspot.cut = HostCut(graph, std::move(spans));
+  hotspot.computation = LargestComputation(model, hotspot.cut);
+  return hotspot;
+}
+
+class PythonHotspot : public Edit {
+ public:
+  explicit PythonHotspot(Hotspot hotspot) : hotspot_(std::move(hotspot)) {}
+
+  // Least: half of it is work that must be done somewhere. Most: all of it goes.
+  void Apply(const Model& model, Guess guess, Plan& plan) const override {
+    hotspot_.cut.Apply(model.graph(), guess == Guess::kLeast ? 0.5 : 1.0, plan);
+  }
+
+  std::string Scope(const Model& model) const override {
+    return fmt::format(
+        "{} ms a step of {}",
+        ThreeDigits(static_cast<double>(hotspot_.cut.gone_ns()) / 1e6 /
+                    static_cast<double>(model.graph().steps)),
+        hotspot_.frame != kNoRow
+            ? std::string(model.trace().HostName(hotspot_.frame))
+            : fmt::format("code between {} and {}", model.trace().HostName(hotspot_.before),
+                          model.trace().HostName(hotspot_.after)));
+  }
+
+ private:
+  const Hotspot hotspot_;
+};
+
+}  // namespace
+
+Known<Hotspot> FindHotspot(const Model& model) {
+  if (model.graph().lanes[0].row >= model.trace().threads.size()) {
+    return Known<Hotspot>::Absent("no host activity in this trace");
+  }
+  if (model.facts().trust.present.python > 0) return ByFrames(model);
+  // Threads without recorded calls may launch work in any pause.
+  if (model.trace().device.size() > 0 && !model.calls().any()) {
+    return Known<Hotspot>::Absent("no API calls in this trace to tell a pause from a launch");
+  }
+  return ByPauses(model);
+}
+
+FoundEdit FindPythonHotspot(const Model& model) {
+  Known<Hotspot> hotspot = FindHotspot(model);
+  if (!hotspot) return FoundEdit::Absent(hotspot.why_not());
+  return FoundEdit(std::make_unique<PythonHotspot>(std::move(*hotspot)));
 }
 
 }  // namespace hone::replay

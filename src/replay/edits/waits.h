@@ -2,6 +2,8 @@
 // What kind of wait a waiting task is: edits and rules must not blame the same call twice.
 #pragma once
 
+#include "base/known.h"
+#include "replay/edit.h"
 #include "replay/graph.h"
 #include "replay/model.h"
 
@@ -15,5 +17,12 @@ enum class WaitReason : std::uint8_t {
   kFree,          // cudaFree
 };
 WaitReason ReasonOf(const Model& model, const Task& task);
+
+// A copy to the device out of pageable memory.
+bool IsPageableInput(const trace::DeviceWork& device, trace::RowId work);
+
+// How long a copy of so many bytes takes between pinned memory and the device. Absent where the
+// link is not in the table of devices.
+Known<Nanos> PinnedCopyNs(const Model& model, Bytes bytes, Guess guess);
 
 }  // namespace hone::replay

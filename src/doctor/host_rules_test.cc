@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules about the host, where golden cases cannot show the detail: sub-cases, places, near misses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "analyze/sketch_test.h"
+#include "doctor/doctor.h"
+
+namespace hone::doctor {
+namespace {
+
+using analyze::TraceSketch;
+using trace::CopyDirection;
+using trace::MemoryKind;
+
+constexpr int kSteps = 4;
+constexpr double kStep = 3000;  // us
+
+// Steps that begin with `part(sketch, begin, number)`, which returns where it ends; the rest of
+// the step launches work without a pause.
+TraceSketch Steps(const std::function<double(TraceSketch&, double, int)>& part) {
+  TraceSketch sketch;
+  std::int64_t correlation = 10'000;
+  for (int i = 0; i < kSteps; ++i) {
+    const double begin = 1000 + i * kStep, end = begin + kStep;
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), begin, end);
+    const double rest = part(sketch, begin + 10, i);
+    sketch.Op("aten::mm", rest, end - 10);
+    for (double at = rest; at + 300 < end; at += 300) {
+      ++correlation;
+      sketch.Launch(at + 5, correlation).Kernel(at + 15, at + 300, correlation);
+    }
+  }
+  return sketch;
+}
+
+class Look {
+ public:
+  explicit Look(TraceSketch sketch)
+      : trace_(sketch.Finish()),
+        facts_(analyze::Analyze(trace_)),
+        found_(Diagnose(trace_, facts_)) {}
+
+  const Finding* Find(std::string_view id) const {
+    const auto at = std::find_if(found_.findings.begin(), found_.findings.end(),
+                                 [&](const Finding& finding) { return finding.id == id; });
+    return at == found_.findings.end() ? nullptr : &*at;
+  }
+
+ private:
+  const trace::Trace trace_;
+  const analyze::Facts facts_;
+  const Diagnosis found_;
+};
+
+// An operator that copies 4 bytes back and waits for 1 ms of work before it.
+double Reads(TraceSketch& sketch, std::string_view op, double at, int i, const char* frame = "") {
+  const std::int64_t id = 100 + 10 * i;
+  sketch.Op("aten::mul", at, at + 30).Launch(at + 5, id).Kernel(at + 20, at + 1020, id);
+  if (*frame != 0) sketch.Python(frame, at + 35, at + 1060);
+  sketch.Op(op, at + 40, at + 1050).Call("cudaMemcpyAsync", at + 42, at + 48, id + 1);
+  sketch.Copy(at + 1030, at + 1032, id + 1, CopyDirection::kDeviceToHost, MemoryKind::kDevice,
+              MemoryKind::kPinned, 4);
+  sketch.Call("cudaStreamSynchronize", at + 50, at + 1040, id + 2);
+  return at + 1060;
+}
+
+std::string TitleOfRead(std::string_view op, const char* frame = "") {
+  const Look look(Steps(
+      [&](TraceSketch& sketch, double at, int i) { return Reads(sketch, op, at, i, frame); }));
+  const Finding* finding = look.Find("host-sync");
+  return finding == nullptr ? "" : finding->title;
+}
+
+TEST(HostSyncRule, SaysWhatTheUserWrote) {
+  EXPECT_NE(TitleOfRead("aten::item").find("reads a value"), std::string::npos);
+  EXPECT_NE(TitleOfRead("aten::is_nonzero").find("reads a value"), std::string::npos);
+  EXPECT_NE(TitleOfRead("aten::to").find("copied to the host"), std::string::npos);
+  EXPECT_NE(TitleOfRead("aten::nonzero").find("sizes of tensors"), std::string::npos);
+  EXPECT_NE(TitleOfRead("aten::index").find("sizes of tensors"), std::string::npos);
+  EXPECT_NE(TitleOfRead("aten::item", "torch/_tensor_str.py(700): _str").find("printed"),
+            std::string::npos);
+  EXPECT_NE(TitleOfRead("aten::item", "torch/amp/grad_scaler.py(380): step").find("scaler"),
+            std::string::npos);
+}
+
+TEST(HostSyncRule, NamesTheLine) {
+  const Look look(Steps([](TraceSketch& sketch, double at, int i) {
+    return Reads(sketch, "aten::item", at, i, "train.py(46): main");
+  }));
+  ASSERT_NE(look.Find("host-sync"), nullptr);
+  EXPECT_EQ(look.Find("host-sync")->where.front().source, "train.py:46 (main)");
+}
+
+TEST(HostSyncRule, ACopyToTheDeviceIsAnotherRulesBusiness) {
+  const Look look(Steps([](TraceSketch& sketch, double at, int i) {
+    const std::int64_t id = 100 + 10 * i;
+    sketch.Op("aten::copy_", at, at + 1000).Call("cudaMemcpyAsync", at + 5, at + 15, id);
+    sketch.Copy(at + 20, at + 980, id, CopyDirection::kHostToDevice, MemoryKind::kPinned,
+                MemoryKind::kDevice, 48'000'000);
+    sketch.Call("cudaStreamSynchronize", at + 20, at + 985, id + 1);
+    return at + 1010;
+  }));
+  EXPECT_EQ(look.Find("host-sync"), nullptr);
+  EXPECT_NE(look.Find("blocking-copy"), nullptr);
+}
+
+TEST(PythonHotspotRule, FramesOfPyTorchAndWaitingForBackwardAreNotIt) {
+  const Look look(Steps([](TraceSketch& sketch, double at, int i) {
+    const std::int64_t id = 100 + 10 * i;
+    sketch.Python("train.py(5): main", at, at + 1500);
+    sketch.Python("torch/_tensor.py(570): backward", at + 5, at + 1495);
+    sketch.Op("autograd::engine", at + 10, at + 1480, TraceSketch::kAutograd);
+    sketch.Launch(at + 20, id, TraceSketch::kAutograd).Kernel(at + 30, at + 1400, id);
+    return at + 1500;
+  }));
+  EXPECT_EQ(look.Find("python-hotspot"), nullptr);
+}
+
+TEST(PythonHotspotRule, WithoutFramesAPauseIsNamedByItsNeighbours) {
+  const Look look(Steps([](TraceSketch&, double at, int) { return at + 1500; }));
+  const Finding* finding = look.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->confidence, Confidence::kLow);
+  EXPECT_NE(finding->title.find("aten::mm"), std::string::npos);
+}
+
+TEST(PythonHotspotRule, AnOperatorOnTheHostCountsForTheFunctionThatCallsIt) {
+  const Look look(Steps([](TraceSketch& sketch, double at, int) {
+    sketch.Python("train.py(9): noise", at, at + 1500).Op("aten::randn", at + 10, at + 1490);
+    return at + 1500;
+  }));
+  const Finding* finding = look.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->where.front().source, "train.py:9 (noise)");
+  EXPECT_NE(finding->evidence.back().find("aten::randn"), std::string::npos);
+}
+
+TEST(InputBoundRule, NamesTheFunctionThatTakesMostOfTheLoading) {
+  const Look look(Steps([](TraceSketch& sketch, double at, int) {
+    sketch.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, at + 1500);
+    sketch.Python("torch/utils/data/_utils/fetch.py(50): fetch", at + 5, at + 1490);
+    sketch.Python("data.py(12): __getitem__", at + 10, at + 1400);
+    sketch.Python("data.py(30): augment", at + 20, at + 1390);
+    sketch.Python("<built-in method resize of Image object at 0x7f>", at + 30, at + 1300);
+    return at + 1510;
+  }));
+  const Finding* finding = look.Find("input-bound");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->title.find("most of it in augment"), std::string::npos);
+  EXPECT_EQ(finding->where.front().source, "data.py:30 (augment)");
+}
+
+// Steps of 3 ms; those that save copy 128 MB back and take 40 ms more.
+Look LookAtSaving(int steps_that_save) {
+  TraceSketch sketch;
+  double at = 1000;
+  for (int i = 0; i < kSteps; ++i) {
+    const bool saves = i >= 1 && i <= steps_that_save;
+    const double end = at + kStep + (saves ? 40'000 : 0);
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), at, end);
+    sketch.Op("aten::mm", at + 10, at + 2900).Launch(at + 15, 10 + i);
+    sketch.Kernel(at + 30, at + 2800, 10 + i);
+    for (int k = 0; saves && k < 4; ++k) {
+      const std::int64_t id = 100 + 10 * i + k;
+      const double t = at + 3000 + 100 * k;
+      sketch.Op("aten::copy_", t, t + 50).Call("cudaMemcpyAsync", t + 5, t + 45, id);
+      sketch.Copy(t + 8, t + 40, id, CopyDirection::kDeviceToHost, MemoryKind::kDevice,
+                  MemoryKind::kPageable, 32'000'000);
+    }
+    at = end;
+  }
+  return Look(std::move(sketch));
+}
+
+TEST(CheckpointRule, WithoutFramesManyLargeCopiesAndAPauseInSomeStepsTell) {
+  const Look look = LookAtSaving(1);
+  const Finding* finding = look.Find("checkpoint-stall");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->confidence, Confidence::kMedium);
+  EXPECT_NEAR(*finding->recoverable_ns, 10e6, 0.5e6);  // 40 ms in one of four steps
+  EXPECT_EQ(LookAtSaving(0).Find("checkpoint-stall"), nullptr);
+}
+
+TEST(WorkerRestartRule, ALeadingStepWithNewWorkersIsFoundThoughItCountsAsWarmUp) {
+  TraceSketch sketch;
+  double at = 1000;
+  for (int i = 0; i < kSteps; ++i) {
+    const double extra = i == 0 ? 90'000 : 0, end = at + kStep + extra;
+    const char* fetch = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 4), at, end);
+    if (i == 0) {
+      sketch.Annotation(fetch, at + 10, at + 15'000).Annotation(fetch, at + 80'000, at + 90'000);
+    } else {
+      sketch.Annotation(fetch, at + 10, at + 40);
+    }
+    const double rest = at + extra + 50;
+    sketch.Op("aten::mm", rest, end - 10).Launch(rest + 5, 10 + i);
+    sketch.Kernel(rest + 15, end - 20, 10 + i);
+    at = end;
+  }
+  const Look look(std::move(sketch));
+  const Finding* finding = look.Find("worker-restart");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kHigh);
+  EXPECT_FALSE(finding->recoverable_ns.has_value());
+}
+
+}  // namespace
+}  // namespace hone::doctor

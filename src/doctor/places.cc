@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hone::doctor {
+
+std::string SourceText(std::string_view frame) {
+  const analyze::SourceFrame parsed = analyze::ParseFrame(frame);
+  if (parsed.file.empty()) return std::string(frame);
+  return fmt::format("{}:{} ({})", parsed.file, parsed.line, parsed.function);
+}
+
+Places::Places(const Case& the_case)
+    : case_(the_case), lineage_(the_case.trace), sites_(the_case.trace, lineage_) {}
+
+Place Places::Of(trace::RowId host_row) const {
+  const trace::Trace& trace = case_.trace;
+  Place place;
+  place.source = SourceText(sites_.Of(host_row));
+  const trace::RowId op = lineage_.top_op[host_row];
+  if (op != trace::kNoRow) place.op = std::string(trace.HostName(op));
+  place.thread = fmt::format("thread {}", trace.threads[trace.host.thread[host_row]].tid);
+  place.start_ns = trace.host.start_ns[host_row];
+  place.duration_ns = trace.host.duration_ns[host_row];
+  const std::vector<analyze::Step>& steps = case_.facts.steps.steps;
+  const auto after = std::upper_bound(
+      steps.begin(), steps.end(), place.start_ns,
+      [](Nanos time, const analyze::Step& step) { return time < step.span.begin_ns; });
+  if (after != steps.begin() && place.start_ns < (after - 1)->span.end_ns) {
+    place.step = (after - 1)->name;
+  }
+  return place;
+}
+
+}  // namespace hone::doctor

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places: where in the program a host slice stands, in the words of findings.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analyze/lineage.h"
+#include "analyze/source_frame.h"
+#include "doctor/finding.h"
+#include "doctor/rule.h"
+#include "trace/trace.h"
+
+namespace hone::doctor {
+
+// "train.py(46): main" -> "train.py:46 (main)"; text without a line stays as it is.
+std::string SourceText(std::string_view frame);
+
+// For rules that fire: built once, O(host rows).
+class Places {
+ public:
+  explicit Places(const Case& the_case);
+
+  // Line in the user's code, outermost operator, thread, step and time of a row of Trace::host.
+  Place Of(trace::RowId host_row) const;
+  // The frame's text as recorded; "" where the trace has no stacks.
+  std::string_view Frame(trace::RowId host_row) const { return sites_.Of(host_row); }
+
+ private:
+  const Case& case_;
+  const analyze::Lineage lineage_;
+  const analyze::CallSites sites_;
+};
+
+}  // namespace hone::doctor

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Python code outside operators that takes most of the step: shared by the edit and the rule.
+#pragma once
+
+#include <cstdint>
+
+#include "replay/edits/host_cut.h"
+#include "replay/model.h"
+
+namespace hone::replay {
+
+struct Hotspot {
+  // With Python frames: the function. Its own time, with the built-ins that it calls and operators
+  // that compute on the host, without other operators, API calls, fetches and compiling.
+  trace::RowId frame = trace::kNoRow;  // one of its slices, the longest
+  bool user = false;                   // the user's own code, as far as the path tells
+  // Without frames: the code between these two operators or calls; before: kNoRow where only the
+  // beginning of the window is known.
+  trace::RowId before = trace::kNoRow, after = trace::kNoRow;
+  trace::RowId computation = trace::kNoRow;  // the operator inside that computes most on the host
+  std::uint64_t times = 0;                   // calls of the function, or pauses between the two
+  HostCut cut;                               // what the function's own code takes
+};
+
+// On the thread of the steps. Absent: nothing takes kLeastShare of a step. Linear but for a sort.
+inline constexpr double kHotspotShare = 0.02;
+Known<Hotspot> FindHotspot(const Model& model);
+
+}  // namespace hone::replay
