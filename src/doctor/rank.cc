@@ -11,28 +11,39 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// The first is what one sees where the second is the reason. A symptom goes under its cause when
-// little of it is left once the cause is fixed, and never stands above it.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kSymptoms = {{
-    {"launch-bound", "recompile"},
-    {"launch-bound", "autotune-in-loop"},
-    {"launch-bound", "python-hotspot"},
-    {"launch-bound", "checkpoint-stall"},
-    {"launch-bound", "host-sync"},
-    {"python-hotspot", "input-bound"},
-    {"python-hotspot", "checkpoint-stall"},
-    {"python-hotspot", "recompile"},
-    {"input-bound", "worker-restart"},
-    {"allocator-churn", "memory-pressure"},
-    {"fragmentation", "memory-pressure"},
-    {"layout-conversion", "no-tensor-cores"},
-    {"unfused-elementwise", "naive-attention"},
-    {"exposed-comm", "comm-unoverlapped"},
-    {"exposed-comm", "straggler"},
-    {"host-sync", "checkpoint-stall"},
-}};
-// Of a symptom's own gain, what must be left after the cause is fixed for it to stand by itself.
+// Of a symptom's own gain, what must be left after the cause is fixed for it to stand by itself,
+// and what the cause must explain of it to stand above it.
 constexpr double kOwnShare = 0.3;
+
+// A symptom is what one sees where the cause is the reason. It goes under its cause when little of
+// it is left once the cause is fixed; and it stands below a cause whose fix gives back `explains`
+// of what its own would: there the special remedy is the right one, the general one a detour.
+struct Relation {
+  std::string_view symptom, cause;
+  double explains = kOwnShare;
+};
+constexpr std::array kRelations = {
+    Relation{"launch-bound", "recompile"},
+    Relation{"launch-bound", "autotune-in-loop"},
+    Relation{"launch-bound", "python-hotspot"},
+    Relation{"launch-bound", "checkpoint-stall"},
+    Relation{"launch-bound", "host-sync"},
+    Relation{"launch-bound", "small-batch"},
+    // An optimizer is a part of the launches; it must be most of them.
+    Relation{"launch-bound", "unfused-optimizer", 0.6},
+    Relation{"python-hotspot", "input-bound"},
+    Relation{"python-hotspot", "checkpoint-stall"},
+    Relation{"python-hotspot", "recompile"},
+    Relation{"input-bound", "worker-restart"},
+    Relation{"allocator-churn", "memory-pressure"},
+    Relation{"fragmentation", "memory-pressure"},
+    Relation{"layout-conversion", "no-tensor-cores"},
+    Relation{"unfused-elementwise", "naive-attention"},
+    Relation{"unfused-elementwise", "layout-conversion"},
+    Relation{"exposed-comm", "comm-unoverlapped"},
+    Relation{"exposed-comm", "straggler"},
+    Relation{"host-sync", "checkpoint-stall"},
+};
 
 Words WordsOf(const Finding& finding) { return {finding.fix.begin(), finding.fix.end()}; }
 
@@ -67,8 +78,11 @@ bool PredictOne(Finding& finding, const replay::WhatIf& whatif) {
   finding.recoverable_ns = bare - step.likely_ns;
   finding.speedup = step.likely_ns > 0 ? Known<double>(bare / step.likely_ns)
                                        : Known<double>::Absent("the predicted step has no length");
-  const double share = bare > 0 ? *finding.recoverable_ns / bare : 0;
-  finding.severity = SeverityOf(bare > 0 ? whatif.SureGain(WordsOf(finding)) / bare : 0);
+  if (bare <= 0) return false;
+  // Between what is likely and what is left of it if the fix helps least.
+  const double sure = whatif.SureGain(WordsOf(finding));
+  const double share = (sure + std::min(sure, bare - step.high_ns)) / 2 / bare;
+  finding.severity = SeverityOf(share);
   return share >= kLeastShare;
 }
 
@@ -79,7 +93,7 @@ Finding* Find(std::vector<Finding>& findings, std::string_view id) {
 }
 
 void MergeSymptoms(std::vector<Finding>& findings, const replay::WhatIf* whatif) {
-  for (const auto& [symptom_id, cause_id] : kSymptoms) {
+  for (const auto& [symptom_id, cause_id, explains] : kRelations) {
     const Finding* symptom = Find(findings, symptom_id);
     Finding* cause = Find(findings, cause_id);
     if (symptom == nullptr || cause == nullptr) continue;
@@ -99,17 +113,37 @@ void MergeSymptoms(std::vector<Finding>& findings, const replay::WhatIf* whatif)
   }
 }
 
-// Where both stand by themselves, the cause comes first all the same.
+// Where both stand by themselves, a cause that explains enough comes first all the same. One that
+// no model predicts is taken at its word.
 void LiftCauses(std::vector<Finding>& findings) {
-  for (const auto& [symptom_id, cause_id] : kSymptoms) {
+  for (const Relation& relation : kRelations) {
     const auto at = [&](std::string_view id) {
       return std::find_if(findings.begin(), findings.end(),
                           [&](const Finding& finding) { return finding.id == id; });
     };
-    const auto symptom = at(symptom_id), cause = at(cause_id);
+    const auto symptom = at(relation.symptom), cause = at(relation.cause);
     if (cause == findings.end() || symptom == findings.end() || symptom > cause) continue;
+    if (cause->recoverable_ns && symptom->recoverable_ns &&
+        *cause->recoverable_ns < relation.explains * *symptom->recoverable_ns) {
+      continue;
+    }
     std::rotate(symptom, cause, cause + 1);
   }
+}
+
+// The recorder's cost is no fault of the program: it stands behind what surely is, and before what
+// may only be its shadow.
+void PlaceObserver(std::vector<Finding>& findings) {
+  const auto observer = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.id == "observer-effect";
+  });
+  if (observer == findings.end()) return;
+  Finding moved = std::move(*observer);
+  findings.erase(observer);
+  const auto last_high = std::find_if(
+      findings.rbegin(), findings.rend(),
+      [](const Finding& finding) { return finding.severity == Severity::kHigh; });
+  findings.insert(last_high.base(), std::move(moved));
 }
 
 }  // namespace
@@ -127,6 +161,7 @@ Ranking Rank(std::vector<Finding> fired, const replay::WhatIf* whatif) {
       ranking.findings.begin(), ranking.findings.end(),
       [&](const Finding& a, const Finding& b) { return Weight(a, bare) > Weight(b, bare); });
   LiftCauses(ranking.findings);
+  PlaceObserver(ranking.findings);
   ranking.together =
       Known<replay::Prediction>::Absent("no finding has a fix that can be predicted");
   if (whatif == nullptr) return ranking;

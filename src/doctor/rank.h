@@ -11,8 +11,8 @@
 namespace hone::doctor {
 
 // Shares of the bare step that a fix must give back. A fifth is what nobody leaves on the table; a
-// twentieth is above the spread of steady steps; a hundredth is not worth a sentence.
-inline constexpr double kHighShare = 0.20, kMediumShare = 0.05, kLeastShare = 0.01;
+// twentieth is above the spread of steady steps; less than two hundredths are not worth a sentence.
+inline constexpr double kHighShare = 0.20, kMediumShare = 0.05, kLeastShare = 0.02;
 
 struct Ranking {
   std::vector<Finding> findings;       // best first

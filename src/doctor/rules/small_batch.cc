@@ -19,7 +19,7 @@ using trace::RowId;
 
 // Below this the device waits for somebody most of whose time a larger batch may or may not save:
 // that is launch-bound's or input-bound's finding, and kernels are small because nobody needs more.
-constexpr double kBusy = 0.7;
+constexpr double kBusy = 0.6;
 // Share of the multiprocessors that have a block to run. A kernel on half of them takes as long as
 // one with twice the work: below one half a batch twice as large is free, below a quarter four
 // times. Kernels of well-sized jobs launch several blocks for each: 94 to 99 % by time in training

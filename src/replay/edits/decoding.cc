@@ -16,9 +16,9 @@ namespace {
 
 using trace::RowId;
 
-// Passes that must follow each other with the same growth. Lengths of a batch that is padded anew
-// each time go up by the same amount four times in a row about never.
-constexpr std::size_t kFewestGrowths = 4;
+// Passes that must follow each other with the same growth, in every product with a weight. Lengths
+// of a batch that is padded anew each time go up by the same amount twice in a row about never.
+constexpr std::size_t kFewestGrowths = 2;
 // Of all changes of length, those by the same amount. The rest are new sequences that begin.
 constexpr double kSameGrowth = 0.8;
 // A prefix this much longer than what is new: below it there is nothing to save.

@@ -16,7 +16,7 @@ using analyze::KernelFamily;
 // A fused chain moves what its largest kernel moves, and this share of what the others moved:
 // inputs that come from elsewhere and values kept for the backward pass. Fitted to GPT-2 and a
 // hand-written chain under torch.compile on an H200 (docs/user/whatif.md has both).
-constexpr Range3 kOthersLeft = {0.6, 0.25, 0.05};
+constexpr Range3 kOthersLeft = {0.6, 0.15, 0.02};
 
 bool Fuses(KernelFamily family) {
   switch (family) {

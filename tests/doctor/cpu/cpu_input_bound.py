@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from parts import endless
 
-LABEL = {"first": "input-in-process", "all": ["input-in-process"], "fix": ["input-in-process"]}
+LABEL = {"first": "input-bound", "all": ["input-bound"], "fix": ["input-bound"]}
 
 
 class Signals(torch.utils.data.Dataset):

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from parts import conv_net
 
-LABEL = {"first": "cpu-work", "all": ["cpu-work"], "fix": ["cpu-work"]}
+LABEL = {"first": "python-hotspot", "all": ["python-hotspot"], "fix": ["python-hotspot"]}
 
 
 def build(fixed, device):

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from parts import conv_net, endless
 
-LABEL = {"first": "input-few-workers", "all": ["input-few-workers"], "fix": ["input-few-workers"],
+LABEL = {"first": "input-bound", "all": ["input-bound"], "fix": ["input-bound"],
          "lead": 5, "schedule": {"warmup": 6}}
 
 

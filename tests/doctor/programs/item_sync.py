@@ -4,7 +4,7 @@ import torch
 
 from parts import mlp
 
-LABEL = {"first": "item-sync", "all": ["item-sync"], "fix": ["item-sync"], "schedule": {"active": 3}}
+LABEL = {"first": "host-sync", "all": ["host-sync"], "fix": ["host-sync"], "schedule": {"active": 3}}
 
 
 def build(fixed, device):

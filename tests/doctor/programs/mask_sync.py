@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from parts import mlp
 
-LABEL = {"first": "mask-sync", "all": ["mask-sync"], "fix": ["mask-sync"], "schedule": {"active": 3}}
+LABEL = {"first": "host-sync", "all": ["host-sync"], "fix": ["host-sync"], "schedule": {"active": 3}}
 
 
 def build(fixed, device):

@@ -4,7 +4,7 @@ import torch
 
 from parts import mlp
 
-LABEL = {"first": "misaligned-shapes", "all": ["misaligned-shapes"], "fix": ["misaligned-shapes"]}
+LABEL = {"first": "no-tensor-cores", "all": ["no-tensor-cores"], "fix": ["no-tensor-cores"]}
 
 
 def build(fixed, device):

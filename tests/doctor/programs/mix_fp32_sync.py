@@ -5,8 +5,8 @@ import torch.nn.functional as F
 
 from parts import conv_net
 
-LABEL = {"first": "no-tensor-cores", "all": ["no-tensor-cores", "item-sync", "unfused-optimizer"],
-         "fix": ["no-tensor-cores", "item-sync", "unfused-optimizer"], "schedule": {"active": 2}}
+LABEL = {"first": "no-tensor-cores", "all": ["no-tensor-cores", "host-sync", "unfused-optimizer"],
+         "fix": ["no-tensor-cores", "host-sync", "unfused-optimizer"], "schedule": {"active": 2}}
 
 
 def build(fixed, device):

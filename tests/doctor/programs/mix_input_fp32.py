@@ -6,8 +6,8 @@ import torch.nn.functional as F
 
 from parts import conv_net, endless
 
-LABEL = {"first": "input-in-process", "all": ["input-in-process", "no-tensor-cores"],
-         "fix": ["input-in-process", "no-tensor-cores"], "schedule": {"warmup": 4}}
+LABEL = {"first": "input-bound", "all": ["input-bound", "no-tensor-cores"],
+         "fix": ["input-bound", "no-tensor-cores"], "schedule": {"warmup": 4}}
 
 
 class Photos(torch.utils.data.Dataset):

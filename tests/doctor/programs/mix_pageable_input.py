@@ -6,8 +6,8 @@ import torch.nn.functional as F
 
 from parts import conv_net, endless
 
-LABEL = {"first": "input-in-process", "all": ["input-in-process", "pageable-copy"],
-         "fix": ["input-in-process", "pageable-copy"], "schedule": {"warmup": 4}}
+LABEL = {"first": "input-bound", "all": ["input-bound", "pageable-copy"],
+         "fix": ["input-bound", "pageable-copy"], "schedule": {"warmup": 4}}
 
 
 class Frames(torch.utils.data.Dataset):

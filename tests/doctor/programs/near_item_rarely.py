@@ -4,7 +4,7 @@ import torch
 
 from parts import mlp
 
-LABEL = {"first": "healthy", "all": [], "fix": [], "not": ["item-sync"],
+LABEL = {"first": "healthy", "all": [], "fix": [], "not": ["host-sync"],
          "multiple": 10, "schedule": {"wait": 1, "warmup": 2, "active": 10}}
 
 
