@@ -122,7 +122,7 @@ LoaderMode ModeOf(const trace::Trace& trace, std::string_view iterator) {
 trace::IntervalSet SteadySteps(const Steps& steps) {
   std::vector<Interval> spans;
   for (const Step& step : steps.steps) {
-    if (!step.warm_up) spans.push_back(step.span);
+    if (!step.warm_up) spans.push_back(step.host_span);
   }
   return trace::IntervalSet::Union(std::move(spans));
 }

@@ -120,7 +120,7 @@ void AddGrowth(std::span<const MemoryPoint> series, Bytes before, const Steps& s
   std::size_t next = 0;
   Bytes allocated = before;
   for (const Step& step : steps.steps) {
-    for (; next < series.size() && series[next].time_ns <= step.span.end_ns; ++next) {
+    for (; next < series.size() && series[next].time_ns <= step.host_span.end_ns; ++next) {
       allocated = series[next].allocated;
     }
     if (!step.warm_up) out.at_step_end.push_back(allocated);

@@ -20,6 +20,10 @@ std::vector<Step> StepsFromOptimizer(const trace::Trace& trace);
 std::vector<Step> StepsFromDevicePattern(const trace::Trace& trace);
 std::vector<Step> StepsFromOpPattern(const trace::Trace& trace);
 
+// For steps that the host marked: where it runs ahead of the device, sets their spans to when the
+// device worked on them and returns true. Sets host_span either way. O(work · log steps).
+bool MoveToDeviceClock(const trace::Trace& trace, std::vector<Step>& steps);
+
 // The number of a step label, and the text before it; false when `name` is none.
 struct StepLabel {
   std::string_view family;

@@ -115,13 +115,20 @@ Steps FindSteps(const trace::Trace& trace) {
     found.why_none = std::string("no step marks, no optimizer steps, and no sequence of ") +
                      (has_device ? "kernels" : "operators") + " that repeats three times";
     found.stats = Known<StepStats>::Absent("no steps in this trace");
-    found.steady_window = HullOfWork(trace);
+    found.steady_window = found.host_window = HullOfWork(trace);
     return found;
+  }
+  if (found.source == StepSource::kProfilerStep || found.source == StepSource::kOptimizer) {
+    found.device_clock = MoveToDeviceClock(trace, found.steps);
+  } else {
+    for (Step& step : found.steps) step.host_span = step.span;
   }
   found.warm_up_count = MarkWarmUp(found.steps);
   found.stats = Summarize(found.steps, found.warm_up_count);
   found.steady_window = {found.steps[found.warm_up_count].span.begin_ns,
                          found.steps.back().span.end_ns};
+  found.host_window = {found.steps[found.warm_up_count].host_span.begin_ns,
+                       found.steps.back().host_span.end_ns};
   return found;
 }
 

@@ -24,7 +24,8 @@ const char* StepSourceName(StepSource source);
 struct Step {
   std::string name;
   std::int64_t number = -1;  // N of ProfilerStep#N; else the ordinal
-  trace::Interval span;
+  trace::Interval span;       // on the clock that Steps::device_clock names
+  trace::Interval host_span;  // as the host marked it
   bool warm_up = false;  // told apart by rule; warm-up steps count in no steady figure
 };
 
@@ -39,9 +40,16 @@ struct Steps {
   std::vector<Step> steps;        // in time order, not overlapping
   std::size_t warm_up_count = 0;  // leading steps marked warm_up
   Known<StepStats> stats;
+  // The host marked the steps but ran ahead: it launched them faster than the device worked them
+  // off, so its marks say nothing about how long a step takes. A step then lasts from the end of
+  // the work of the one before it to the end of its own.
+  bool device_clock = false;
   // From the start of the first steady step to the end of the last; where there are no steps, the
   // hull of all work in the trace. Per-step figures are taken inside it.
   trace::Interval steady_window;
+
+  // The same steps as the host marked them, for what happens on the host.
+  trace::Interval host_window;
 
   std::size_t steady_count() const { return steps.size() - warm_up_count; }
 };

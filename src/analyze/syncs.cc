@@ -99,10 +99,10 @@ struct KeyHash {
 bool InSteadyStep(const Steps& steps, Nanos time) {
   const auto after =
       std::upper_bound(steps.steps.begin(), steps.steps.end(), time,
-                       [](Nanos t, const Step& step) { return t < step.span.begin_ns; });
+                       [](Nanos t, const Step& step) { return t < step.host_span.begin_ns; });
   if (after == steps.steps.begin()) return false;
   const Step& step = *(after - 1);
-  return !step.warm_up && time < step.span.end_ns;
+  return !step.warm_up && time < step.host_span.end_ns;
 }
 
 }  // namespace

@@ -68,11 +68,14 @@ bool CapturedElsewhere(const trace::Trace& trace, RowId work) {
   return api != kNoRow && op != kNoRow && trace.host.end_ns(op) <= trace.host.start_ns[api];
 }
 
-DeviceLinks CountLinks(const trace::Trace& trace) {
+// Where the host runs ahead, work that it launched before recording began fills the device until
+// the first step's own: that is the queue, not a loss, and no figure of a step holds it.
+DeviceLinks CountLinks(const trace::Trace& trace, const Steps& steps) {
   const trace::DeviceWork& device = trace.device;
   std::vector<std::uint8_t> is_graph_launch(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
   DeviceLinks links;
   for (RowId i = 0; i < device.size(); ++i) {
+    if (steps.device_clock && device.start_ns[i] < steps.steady_window.begin_ns) continue;
     const auto add = [&](Tally& tally) {
       ++tally.count;
       tally.time += static_cast<double>(device.duration_ns[i]);
@@ -177,7 +180,7 @@ class Judge {
 
   void Links() {
     if (trace_.device.size() == 0) return NoDevice();
-    const DeviceLinks links = CountLinks(trace_);
+    const DeviceLinks links = CountLinks(trace_, steps_);
     const double nameless = Share(links.nameless.time, links.all.time);
     if (nameless > kUnlinkedPartial) {
       const bool no_host = facts_.present.api_calls == 0 && facts_.present.ops == 0;

@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
-#include "base/terminal.h"
 #include "base/utf8.h"
 #include "report/csv/csv_table.h"
 #include "report/json/json_report.h"
 #include "report/tables.h"
+#include "report/text/critical_path_text.h"
 #include "report/text/text_report.h"
 
 namespace hone::cli {
@@ -62,11 +59,14 @@ void AnalyzeCommand::Declare(CLI::App& app) {
   CLI::Option* csv = app.add_flag(
       "--csv", csv_, "one table as CSV, all rows; kernels unless --table names another");
   CLI::Option* all = app.add_flag("--all", all_, "text: every section, not only the first screen");
+  CLI::Option* path =
+      app.add_flag("--critical-path", critical_path_, "what decides how long a step takes");
   CLI::Option* table =
       app.add_option("--table", table_, "one table")->option_text("NAME")->check(OneOf(tables));
   csv->excludes(json);
   all->excludes(json)->excludes(csv)->excludes(table);
-  for (CLI::Option* option : {json, csv, all, table}) option->group("what to print");
+  path->excludes(json)->excludes(csv)->excludes(table)->excludes(all);
+  for (CLI::Option* option : {json, csv, all, path, table}) option->group("what to print");
   app.add_option("--compat", compat_, "numbers by another tool's rules")
       ->option_text("TOOL")
       ->check(OneOf({"tracelens", "hta"}))
@@ -95,14 +95,7 @@ void AnalyzeCommand::Declare(CLI::App& app) {
       ->option_text("N")
       ->check(WholeNumber())
       ->group("other");
-  app.add_option("-o,--output", output_, "write the answer to a file")
-      ->option_text("FILE")
-      ->group("other");
-  app.add_option("--color", color_, "colours; auto: on a terminal, unless NO_COLOR is set")
-      ->option_text("WHEN")
-      ->default_str("auto")
-      ->check(OneOf({"auto", "always", "never"}))
-      ->group("other");
+  DeclareAnswer(app, answer_);
   app.add_flag("--quiet", quiet_, "no progress bar")->group("other");
   app.add_flag("--stable", stable_, "leave out folders, clock and version, for comparing output")
       ->group("other");
@@ -133,6 +126,8 @@ JobOptions AnalyzeCommand::Job() const {
   job.hta = Contains(compat_, "hta");
   job.stable = stable_;
   job.quiet = quiet_;
+  // One table of numbers needs no doctor.
+  job.diagnose = json_ || table_.empty() || table_ == "findings" || table_ == "critical-path";
   return job;
 }
 
@@ -142,20 +137,6 @@ report::TableShape AnalyzeCommand::ShapeOf(bool everything) const {
   const bool given = limit_option_->count() > 0;
   if (limit_ > 0 && (given || !everything)) shape.limit = static_cast<std::size_t>(limit_);
   return shape;
-}
-
-report::Style AnalyzeCommand::StyleFor(const Console& console) const {
-  const int fd = output_.empty() ? console.out_fd : -1;
-  const ColorChoice choice = color_ == "always"  ? ColorChoice::kAlways
-                             : color_ == "never" ? ColorChoice::kNever
-                                                 : ColorChoice::kAuto;
-  report::Style style;
-  const std::size_t columns = TerminalWidth(fd);
-  // Up to 110 columns: beyond that the eye loses the line.
-  style.width = columns == 0 ? 80 : std::clamp<std::size_t>(columns, report::kLeastWidth, 110);
-  style.color = WantsColor(choice, fd);
-  style.utf8 = LocaleIsUtf8();
-  return style;
 }
 
 Status AnalyzeCommand::WriteOneTable(const report::Report& report, const report::Style& style,
@@ -180,6 +161,10 @@ Status AnalyzeCommand::Write(const report::Report& report, const report::Style& 
                              std::ostream& out, Console& console) const {
   if (json_) return report::WriteJson(report, {table_, ShapeOf(true)}, out);
   if (!table_.empty()) return WriteOneTable(report, style, out, console);
+  if (critical_path_) {
+    report::WriteCriticalPath(report, style, out);
+    return Ok();
+  }
   if (!compat_.empty() && !all_) {
     for (const report::TableInfo& info : report::AllTables()) {
       const std::size_t dash = info.name.find('-');
@@ -197,33 +182,6 @@ Status AnalyzeCommand::Write(const report::Report& report, const report::Style& 
   return Ok();
 }
 
-int AnalyzeCommand::WriteOut(const report::Report& report, Console& console) const {
-  const report::Style style = StyleFor(console);
-  std::ofstream file;
-  if (!output_.empty()) {
-    file.open(output_, std::ios::binary | std::ios::trunc);
-    if (!file) {
-      console.err << fmt::format("hone: {}: cannot be written: {}\n",
-                                 Printable(output_, style.utf8), std::strerror(errno));
-      return kExitFailed;
-    }
-  }
-  const Status written = Write(report, style, output_.empty() ? console.out : file, console);
-  if (!written) {
-    console.err << fmt::format("hone: {}\n", Printable(written.error().message(), style.utf8));
-    return kExitUsage;
-  }
-  if (!output_.empty()) {
-    file.close();
-    if (!file) {
-      console.err << fmt::format("hone: {}: cannot be written in full: {}\n",
-                                 Printable(output_, style.utf8), std::strerror(errno));
-      return kExitFailed;
-    }
-  }
-  return kExitFine;
-}
-
 int AnalyzeCommand::Run(Console& console) {
   const Status checked = Check();
   if (!checked) {
@@ -236,7 +194,9 @@ int AnalyzeCommand::Run(Console& console) {
     return kExitUsage;
   }
   if (job->report.inputs.empty()) return job->code;
-  const int written = WriteOut(job->report, console);
+  const int written = WriteAnswer(answer_, console, [&](std::ostream& out) {
+    return Write(job->report, StyleFor(answer_, console), out, console);
+  });
   return written == kExitFine ? job->code : written;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/answer.h"
 #include "cli/job.h"
 #include "cli/verb.h"
 #include "report/table.h"
@@ -25,17 +26,17 @@ class AnalyzeCommand : public Verb {
   Status Check();
   JobOptions Job() const;
   report::TableShape ShapeOf(bool everything) const;
-  report::Style StyleFor(const Console& console) const;
   // The error is about the command line (a column that does not exist).
   Status Write(const report::Report& report, const report::Style& style, std::ostream& out,
                Console& console) const;
   Status WriteOneTable(const report::Report& report, const report::Style& style, std::ostream& out,
                        Console& console) const;
-  int WriteOut(const report::Report& report, Console& console) const;
 
   std::vector<std::string> paths_;
-  bool json_ = false, csv_ = false, all_ = false, reverse_ = false, stable_ = false, quiet_ = false;
-  std::string table_, sort_, group_by_ = "name", color_ = "auto", output_;
+  bool json_ = false, csv_ = false, all_ = false, reverse_ = false, stable_ = false, quiet_ = false,
+       critical_path_ = false;
+  std::string table_, sort_, group_by_ = "name";
+  AnswerOptions answer_;
   std::vector<std::string> compat_;
   std::int64_t limit_ = 20, rank_ = -1;
   const CLI::Option* limit_option_ = nullptr;

@@ -11,6 +11,7 @@
 #include "cli/help_pages.h"
 #include "cli/markdown_text.h"
 #include "cli/program.h"
+#include "doctor/rule.h"
 
 namespace hone::cli {
 namespace {
@@ -23,9 +24,18 @@ std::string TitleOf(const HelpPage& page) {
   return std::string(text.substr(start + 2, text.find('\n', start) - start - 2));
 }
 
+// What a rule looks for, in its own words.
+std::string WhatOf(const HelpPage& page) {
+  for (const doctor::RuleInfo& rule : doctor::AllRules()) {
+    if (std::string_view(page.name) == rule.id) return rule.what;
+  }
+  return TitleOf(page);
+}
+
 // Other words for a page.
 std::string_view PageName(std::string_view topic) {
   if (topic == "schema") return "json";
+  if (topic == "rules") return "findings";
   if (topic == "exit" || topic == "exit-code") return "exit-codes";
   return topic;
 }
@@ -35,10 +45,11 @@ std::string_view PageName(std::string_view topic) {
 const VerbInfo& HelpCommand::info() const {
   static const VerbInfo kInfo = {
       "help",
-      "read the manual: inputs, trust, exit codes, each analysis",
+      "read the manual: inputs, trust, findings, each analysis",
       "hone help [TOPIC]",
       "Shows a page of the manual, or without a topic the list of pages. A verb is a topic too.",
       {{"hone help idle", "How hone decides why the device stood idle."},
+       {"hone help input-bound", "What a finding means and how to get rid of it."},
        {"hone help schema", "The JSON document of hone analyze --json, field by field."}},
       ""};
   return kInfo;
@@ -53,22 +64,28 @@ std::string HelpCommand::Topics() const {
   for (const auto& verb : program_.verbs()) {
     text += fmt::format("  {:<14}{}\n", verb->info().name, verb->info().summary);
   }
+  const auto add = [&](bool rules, int width) {
+    for (const HelpPage& page : HelpPages()) {
+      if (page.rule != rules || program_.FindVerb(page.name) != nullptr) continue;
+      const std::string what = rules ? WhatOf(page) : TitleOf(page);
+      text += fmt::format("  {:<{}}{}\n", page.name, width,
+                          ElideMiddle(what, static_cast<std::size_t>(76 - width), false));
+    }
+  };
   text += "\npages\n";
-  for (const HelpPage& page : HelpPages()) {
-    if (program_.FindVerb(page.name) != nullptr) continue;
-    text += fmt::format("  {:<14}{}\n", page.name, ElideMiddle(TitleOf(page), 62, false));
-  }
+  add(false, 14);
   text += fmt::format("  {:<14}another word for json\n", "schema");
+  if (std::any_of(HelpPages().begin(), HelpPages().end(),
+                  [](const HelpPage& page) { return page.rule; })) {
+    text += "\nfindings, one page each\n";
+    add(true, 21);
+  }
   return text;
 }
 
 int HelpCommand::Run(Console& console) {
   if (topic_.empty()) {
     console.out << Topics();
-    return kExitFine;
-  }
-  if (const Verb* verb = program_.FindVerb(topic_)) {
-    console.out << FormatHelp(verb->info(), program_.AppOf(*verb));
     return kExitFine;
   }
   std::vector<std::string> names = {"schema"};
@@ -82,6 +99,11 @@ int HelpCommand::Run(Console& console) {
       return kExitFine;
     }
     names.emplace_back(page.name);
+  }
+  // A verb without a page of its own: what its --help says.
+  if (const Verb* verb = program_.FindVerb(topic_)) {
+    console.out << FormatHelp(verb->info(), program_.AppOf(*verb));
+    return kExitFine;
   }
   const auto nearest = NearestSpelling(topic_, names);
   console.err << fmt::format(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manual inside the program: docs/user/*.md, embedded at build time (cmake/embed_docs.cmake).
+// The manual inside the program: docs/user/*.md and rules/*.md, embedded at build time
+// (cmake/embed_docs.cmake).
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,9 @@ namespace hone::cli {
 struct HelpPage {
   const char* name;  // file name without its ending
   const char* text;  // Markdown
+  bool rule;         // about one rule of the doctor, which it is named after
 };
 
-std::span<const HelpPage> HelpPages();  // sorted by name
+std::span<const HelpPage> HelpPages();  // sorted by name, rules last
 
 }  // namespace hone::cli

@@ -92,21 +92,27 @@ void DistrustMissing(report::Input& lead, std::size_t read, std::size_t asked) {
                                        asked - read, asked)});
 }
 
+// Whether `a` leads before `b`: the asked rank, then the slowest, then the lower rank.
+bool Leads(const report::Input& a, const report::Input& b, std::int64_t asked) {
+  const auto key = [&](const report::Input& input) {
+    const std::int64_t rank = input.trace.info.rank;
+    const auto& stats = input.facts.steps.stats;
+    return std::tuple(asked >= 0 && rank == asked ? 0 : 1, stats ? -stats->median_ns : 1, rank);
+  };
+  return key(a) < key(b);
+}
+
 Result<std::size_t> ChooseLead(const std::vector<report::Input>& inputs, std::int64_t rank) {
-  std::size_t lead = 0;
-  Nanos slowest = -1;
-  std::vector<std::int64_t> ranks;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const analyze::Steps& steps = inputs[i].facts.steps;
-    ranks.push_back(inputs[i].trace.info.rank);
-    if (rank >= 0 && ranks.back() == rank) return i;
-    if (steps.stats && steps.stats->median_ns > slowest) {
-      slowest = steps.stats->median_ns;
-      lead = i;
-    }
+  const auto lead = std::min_element(
+      inputs.begin(), inputs.end(),
+      [&](const report::Input& a, const report::Input& b) { return Leads(a, b, rank); });
+  if (rank < 0 || lead->trace.info.rank == rank) {
+    return static_cast<std::size_t>(lead - inputs.begin());
   }
-  if (rank < 0) return lead;
-  ranks.erase(std::remove(ranks.begin(), ranks.end(), -1), ranks.end());
+  std::vector<std::int64_t> ranks;
+  for (const report::Input& input : inputs) {
+    if (input.trace.info.rank >= 0) ranks.push_back(input.trace.info.rank);
+  }
   return Error(ranks.empty()
                    ? fmt::format("--rank {}: the traces do not say which rank they are", rank)
                    : fmt::format("--rank {}: no trace of that rank; there are: {}", rank,
@@ -157,9 +163,18 @@ class Loader {
       progress_.Erase();
       WarnOfDamage(input, console_);
     }
-    if (paths_.files.size() > 1) ReleaseRows(input);
     inputs.push_back(std::move(input));
+    KeepLead(inputs);
     return !damaged;
+  }
+
+  // Of the new input and the one that led so far, one keeps its rows.
+  void KeepLead(std::vector<report::Input>& inputs) {
+    const std::size_t last = inputs.size() - 1;
+    if (last == 0) return;
+    const bool leads = Leads(inputs[last], inputs[lead_], options_.rank);
+    ReleaseRows(inputs[leads ? lead_ : last]);
+    if (leads) lead_ = last;
   }
 
   const JobOptions& options_;
@@ -167,6 +182,7 @@ class Loader {
   Console& console_;
   Progress progress_;
   std::uint64_t bytes_before_ = 0;
+  std::size_t lead_ = 0;  // so far
 };
 
 }  // namespace
@@ -187,8 +203,12 @@ Result<JobResult> RunJob(const JobOptions& options, Console& console) {
   Result<std::size_t> lead = ChooseLead(report.inputs, options.rank);
   if (!lead) return std::move(lead).error();
   report.lead = *lead;
-  DistrustMissing(report.inputs[report.lead], report.inputs.size(),
-                  paths.files.size() + paths.missing);
+  report::Input& leading = report.inputs[report.lead];
+  DistrustMissing(leading, report.inputs.size(), paths.files.size() + paths.missing);
+  if (options.diagnose) {
+    report.diagnosis =
+        doctor::Diagnose(leading.trace, leading.facts, report.skew ? &*report.skew : nullptr);
+  }
   return result;
 }
 

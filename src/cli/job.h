@@ -19,6 +19,7 @@ struct JobOptions {
   bool tracelens = false, hta = false;
   bool stable = false;
   bool quiet = false;  // no progress
+  bool diagnose = true;
 };
 
 struct JobResult {
@@ -26,8 +27,9 @@ struct JobResult {
   int code = 0;           // kExitUnreadable when some input could not be read in full
 };
 
-// Says on console.err what could not be read, one sentence a file, and goes on with the rest. One
-// rank's rows are in memory at a time. The error is about the command line: no such rank.
+// Says on console.err what could not be read, one sentence a file, and goes on with the rest. Rows
+// are kept of the input that leads only, so at most two ranks' rows are in memory at a time. The
+// error is about the command line: no such rank.
 Result<JobResult> RunJob(const JobOptions& options, Console& console);
 
 }  // namespace hone::cli

@@ -11,6 +11,7 @@
 #include "cli/analyze_command.h"
 #include "cli/completion_command.h"
 #include "cli/help_command.h"
+#include "cli/whatif_command.h"
 #include "report/version.h"
 
 namespace hone::cli {
@@ -34,6 +35,7 @@ std::string WithoutValue(const std::string& word) {
 
 Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
+  verbs_.push_back(std::make_unique<WhatIfCommand>());
   verbs_.push_back(std::make_unique<HelpCommand>(*this));
   verbs_.push_back(std::make_unique<CompletionCommand>(*this));
   app_->set_help_flag("-h,--help", "show this help");
@@ -69,8 +71,9 @@ std::string Program::Help() const {
   }
   help +=
       "\nexamples\n"
-      "  hone analyze trace.json.gz            why is this training run slow?\n"
-      "  hone analyze ranks/ --json | jq .idle the idle time of a job, for a program\n"
+      "  hone analyze trace.json.gz                  why is this training run slow?\n"
+      "  hone whatif trace.json.gz --list            what would each fix give back?\n"
+      "  hone analyze ranks/ --json | jq .findings   the same for a job, for a program\n"
       "\noptions\n"
       "  -h, --help    show this help; hone VERB --help says more\n"
       "  --version     show the version\n";

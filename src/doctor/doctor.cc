@@ -21,6 +21,7 @@ ReplayFacts Summarize(const replay::WhatIf& whatif) {
   facts.all_steps = graph.all_steps;
   facts.bare = whatif.bare();
   facts.path = replay::FindCriticalPath(graph, replay::Plan(graph));
+  facts.path_parts = replay::GroupPath(whatif.model(), facts.path);
   facts.together = Known<replay::Prediction>::Absent("no finding has a fix that can be predicted");
   return facts;
 }

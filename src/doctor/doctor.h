@@ -11,6 +11,7 @@
 #include "analyze/facts.h"
 #include "doctor/finding.h"
 #include "replay/critical_path.h"
+#include "replay/path_parts.h"
 #include "replay/whatif.h"
 #include "trace/trace.h"
 
@@ -23,12 +24,13 @@ struct NotChecked {
 
 // What the replay says about the step itself.
 struct ReplayFacts {
-  double measured_ns = 0, replayed_ns = 0;  // a step
-  double error = 0;                         // replayed / measured − 1
-  std::size_t steps = 0, all_steps = 0;     // replayed, steady
-  replay::Prediction bare;                  // without the recorder
-  replay::CriticalPath path;                // as measured
-  Known<replay::Prediction> together;       // with every finding's fix; absent: none has a model
+  double measured_ns = 0, replayed_ns = 0;   // a step
+  double error = 0;                          // replayed / measured − 1
+  std::size_t steps = 0, all_steps = 0;      // replayed, steady
+  replay::Prediction bare;                   // without the recorder
+  replay::CriticalPath path;                 // as measured
+  std::vector<replay::PathPart> path_parts;  // the same by name, largest first
+  Known<replay::Prediction> together;        // with every finding's fix; absent: none has a model
 };
 
 struct Diagnosis {

@@ -60,6 +60,15 @@ class DeviceWriter {
 
 void DeviceWriter::Choose() {
   const trace::DeviceWork& device = input_.trace.device;
+  // Work without a call that stands before the first with one was queued before recording began.
+  std::vector<RowId> first_linked(input_.trace.streams.size(), kNoRow);
+  bool any_linked = false;
+  for (RowId w = 0; w < device.size(); ++w) {
+    if (device.api[w] == kNoRow) continue;
+    any_linked = true;
+    RowId& first = first_linked[device.stream[w]];
+    if (first == kNoRow) first = w;
+  }
   std::vector<Nanos> stream_end(input_.trace.streams.size(), INT64_MIN);
   for (RowId w = 0; w < device.size(); ++w) {
     const RowId call = device.api[w];
@@ -68,7 +77,8 @@ void DeviceWriter::Choose() {
     const bool foreign = call != kNoRow && !linked;  // launched outside the window or the process
     const bool inside =
         device.start_ns[w] >= draft_.window.begin_ns && device.start_ns[w] < draft_.window.end_ns;
-    if (linked || (call == kNoRow && inside)) {
+    const bool queued_before = any_linked && w < first_linked[device.stream[w]];
+    if (linked || (call == kNoRow && inside && !queued_before)) {
       chosen_.push_back({w, linked ? input_.trace.host.start_ns[call] : INT64_MIN, before});
       if (!linked) ++found_.unlinked;
     } else if (foreign && inside && input_.trace.host.start_ns[call] >= draft_.window.begin_ns) {

@@ -26,13 +26,14 @@ trace::Interval ChooseWindow(const GraphInput& input, std::size_t& steps) {
         std::lower_bound(device.start_ns.begin(), device.start_ns.end(), time) -
         device.start_ns.begin());
   };
+  // Counted on the clock of the steps, replayed from what the host did in them.
   const std::size_t begin = work_before(all[first].span.begin_ns);
   steps = 1;
   while (first + steps < all.size() &&
          work_before(all[first + steps].span.end_ns) - begin <= kMostWork) {
     ++steps;
   }
-  return {all[first].span.begin_ns, all[first + steps - 1].span.end_ns};
+  return {all[first].host_span.begin_ns, all[first + steps - 1].host_span.end_ns};
 }
 
 }  // namespace
@@ -118,6 +119,10 @@ Known<Graph> BuildGraph(const GraphInput& input) {
   const DeviceLanes device = AddDeviceLanes(input, draft);
   Graph graph = Merge(input.trace, std::move(draft));
   graph.steps = steps;
+  graph.device_clock = input.steps.device_clock;
+  const std::size_t first = input.steps.warm_up_count;
+  graph.measured_ns = input.steps.steps[first + steps - 1].span.end_ns -
+                      input.steps.steps[first].span.begin_ns;
   graph.all_steps = input.steps.steady_count();
   graph.launch_lag_ns = device.launch_lag_ns;
   graph.turnaround_ns = device.turnaround_ns;

@@ -67,7 +67,9 @@ struct Graph {
   std::vector<Edge> edges;  // of task t: [first_edge[t], first_edge[t + 1])
   std::vector<std::uint32_t> first_edge;
   std::vector<Lane> lanes;  // the thread that makes the steps is lane 0
-  trace::Interval window;
+  trace::Interval window;  // of the host
+  Nanos measured_ns = 0;   // of the steps, on the clock that tells their length
+  bool device_clock = false;
   std::size_t steps = 1;          // inside the window
   std::size_t all_steps = 1;      // steady steps of the trace; more than `steps` in large traces
   Nanos launch_lag_ns = 0;        // from a launch call to the start of its work on an idle stream
@@ -80,7 +82,7 @@ struct Graph {
     return {edges.data() + first_edge[task], edges.data() + first_edge[task + 1]};
   }
   double measured_step_ns() const {
-    return static_cast<double>(window.length()) / static_cast<double>(steps);
+    return static_cast<double>(measured_ns) / static_cast<double>(steps);
   }
 };
 

@@ -41,7 +41,7 @@ std::size_t StepThread(const GraphInput& input, const std::vector<std::uint64_t>
   const trace::HostSlices& host = input.trace.host;
   std::size_t optimizer = SIZE_MAX;
   if (!input.steps.steps.empty()) {
-    const Interval step = input.steps.steps.back().span;
+    const Interval step = input.steps.steps.back().host_span;
     for (RowId i = 0; i < host.size(); ++i) {
       if (host.kind[i] != SliceKind::kAnnotation) continue;
       if (host.start_ns[i] == step.begin_ns && host.end_ns(i) == step.end_ns) return host.thread[i];

@@ -47,6 +47,12 @@ class Simulation {
     return end;
   }
 
+  Nanos DeviceStart() const {
+    for (TaskId t = 0; t < graph_.tasks.size(); ++t) {
+      if (graph_.lanes[graph_.tasks[t].lane].kind == LaneKind::kStream) return start_[t];
+    }
+    return INT64_MIN;
+  }
   Times TakeTimes() && { return {std::move(start_), std::move(end_)}; }
 
  private:
@@ -63,7 +69,8 @@ Nanos ReplayWindow(const Graph& graph, const Plan& plan) {
   simulation.Pass();
   const bool host = std::any_of(graph.tasks.begin(), graph.tasks.end(),
                                 [](const Task& task) { return task.lane == 0; });
-  return (host ? simulation.HostEnd() : simulation.End()) - graph.window.begin_ns;
+  if (host && !graph.device_clock) return simulation.HostEnd() - graph.window.begin_ns;
+  return simulation.End() - std::max(simulation.DeviceStart(), graph.window.begin_ns);
 }
 
 double SteadyStep(const Graph& graph, const Plan& plan) {

@@ -24,9 +24,12 @@ JsonDocument Parse(const Report& report, const JsonOptions& options = {}) {
 
 TEST(JsonReport, HasEverySectionAndNoNullAmongThem) {
   const JsonDocument document = Parse(SampleReport());
-  for (const char* key : {"schema_version", "hone_version", "trace", "trust", "steps", "timeline",
-                          "idle", "kernels", "ops", "transfers", "syncs", "memory", "comm",
-                          "loader", "efficiency", "python", "launches", "kernel_sizes"}) {
+  for (const char* key :
+       {"schema_version", "hone_version", "trace",         "trust",      "findings",
+        "not_checked",    "replay",       "critical_path", "steps",      "timeline",
+        "idle",           "kernels",      "ops",           "transfers",  "syncs",
+        "memory",         "comm",         "loader",        "efficiency", "python",
+        "launches",       "kernel_sizes"}) {
     ASSERT_TRUE(document[key].found()) << key;
     EXPECT_FALSE(document[key].is_null()) << key;
   }
@@ -88,6 +91,44 @@ TEST(JsonReport, HostileNamesSurvive) {
   EXPECT_DOUBLE_EQ(kernel["total_ms"].number(), 80.000001);
   EXPECT_DOUBLE_EQ(kernel["max_us"].number(), 30000.001);
   EXPECT_TRUE(document["kernels"][1]["occupancy_pct"].is_null());
+}
+
+TEST(JsonReport, FindingsCarryNumbersPlacesAndReasons) {
+  const JsonDocument document = Parse(DiagnosedReport());
+  const JsonValue findings = document["findings"];
+  ASSERT_EQ(findings.size(), 7U);
+  const JsonValue first = findings[std::size_t{0}];
+  EXPECT_EQ(first["id"].text(), "input-bound");
+  EXPECT_EQ(first["severity"].text(), "high");
+  EXPECT_EQ(first["effort"].text(), "one line");
+  EXPECT_DOUBLE_EQ(first["recoverable_ms"].number(), 45);
+  EXPECT_DOUBLE_EQ(first["predicted_step_ms"]["likely"].number(), 50);
+  EXPECT_EQ(first["where"][std::size_t{0}]["source"].text(), "train.py:46");
+  EXPECT_TRUE(first["where"][std::size_t{0}]["start_us"].is_null());
+  EXPECT_EQ(first["same_cause"][std::size_t{0}].text(), "python-hotspot");
+  EXPECT_EQ(first["docs"].text(), "hone help input-bound");
+  const JsonValue unpredicted = findings[4];
+  for (const char* key : {"recoverable_ms", "speedup", "speedup_after", "predicted_step_ms"}) {
+    EXPECT_EQ(unpredicted[key]["absent"].text(), "no model predicts this change") << key;
+  }
+  EXPECT_EQ(document["not_checked"].size(), 3U);
+  EXPECT_DOUBLE_EQ(document["replay"]["error_pct"].number(), -1.4);
+  EXPECT_DOUBLE_EQ(document["replay"]["together_ms"]["high"].number(), 33);
+  EXPECT_DOUBLE_EQ(document["critical_path"]["length_ms"].number(), 98.6);
+  EXPECT_EQ(document["critical_path"]["kinds"].size(), replay::kPathKindCount);
+  EXPECT_EQ(document["critical_path"]["parts"].size(), 4U);
+}
+
+TEST(JsonReport, FindingsCanBeShapedAndReplayMayBeAbsent) {
+  Report report = DiagnosedReport();
+  const JsonDocument shaped = Parse(report, {"findings", {"id", false, 2}});
+  ASSERT_EQ(shaped["findings"].size(), 2U);
+  EXPECT_EQ(shaped["findings"][std::size_t{0}]["id"].text(), "blocking-copy");
+  report.diagnosis->replay = Known<doctor::ReplayFacts>::Absent("no steps");
+  const JsonDocument document = Parse(report);
+  EXPECT_EQ(document["replay"]["absent"].text(), "no steps");
+  EXPECT_EQ(document["critical_path"]["absent"].text(), "no steps");
+  EXPECT_EQ(document["findings"][4]["speedup"]["absent"].text(), "no steps");
 }
 
 TEST(JsonReport, StepsSayWhatIsWarmUp) {

@@ -3,6 +3,17 @@
 
 namespace hone::report {
 
+bool IsAdvice(const doctor::Finding& finding) {
+  return finding.id != "observer-effect" && finding.id != "healthy";
+}
+
+std::string WhyNoGain(const doctor::Diagnosis& diagnosis, const doctor::Finding& finding) {
+  if (!IsAdvice(finding)) return "nothing to fix in the program";
+  if (!diagnosis.replay) return diagnosis.replay.why_not();
+  const std::string& why = finding.recoverable_ns.why_not();
+  return why.empty() ? "no model predicts this change" : why;
+}
+
 std::string ShownPath(const Report& report, const Input& input) {
   const std::string& path = input.trace.info.path;
   if (!report.stable) return path;

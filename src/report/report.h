@@ -9,6 +9,7 @@
 #include "analyze/compat.h"
 #include "analyze/facts.h"
 #include "base/known.h"
+#include "doctor/doctor.h"
 #include "trace/trace.h"
 
 namespace hone::report {
@@ -21,13 +22,20 @@ struct Input {         // one trace file
 };
 
 struct Report {
-  std::vector<Input> inputs;       // by rank, then path; never empty
-  std::size_t lead = 0;            // the one that leads: the slowest rank's median step
-  Known<analyze::SkewFacts> skew;  // several ranks only
+  std::vector<Input> inputs;           // by rank, then path; never empty
+  std::size_t lead = 0;                // the one that leads: the slowest rank's median step
+  Known<analyze::SkewFacts> skew;      // several ranks only
+  Known<doctor::Diagnosis> diagnosis;  // of the leading input
   analyze::GroupBy group_by = analyze::GroupBy::kName;
   bool stable = false;  // leave out what changes from run to run: folders and our own version
   const Input& leading() const { return inputs[lead]; }
 };
+
+// Whether the finding is a thing to do. The recorder's own cost and "healthy" are sentences.
+bool IsAdvice(const doctor::Finding& finding);
+
+// Why nothing says what the finding gives back.
+std::string WhyNoGain(const doctor::Diagnosis& diagnosis, const doctor::Finding& finding);
 
 // The file as shown: without folders in a stable report.
 std::string ShownPath(const Report& report, const Input& input);

@@ -136,4 +136,75 @@ inline Report SampleReport() {
   return report;
 }
 
+inline doctor::Finding SampleFinding(const char* id, const char* title, double speedup,
+                                     double after) {
+  doctor::Finding finding;
+  finding.id = id;
+  finding.title = title;
+  finding.fix = {id};
+  finding.severity = speedup > 1.2 ? doctor::Severity::kHigh : doctor::Severity::kLow;
+  finding.speedup = speedup;
+  finding.speedup_after = after;
+  finding.predicted = replay::Prediction{90e6 / speedup, 95e6 / speedup, 99e6 / speedup};
+  finding.recoverable_ns = 95e6 - 95e6 / speedup;
+  return finding;
+}
+
+// The same report with seven findings, one of them hostile, and what stands around them.
+inline Report DiagnosedReport() {
+  Report report = SampleReport();
+  doctor::Diagnosis diagnosis;
+  diagnosis.rules = 29;
+  using doctor::Effort;
+  auto& findings = diagnosis.findings;
+  findings.push_back(SampleFinding(
+      "input-bound", "data is loaded in the main process while the device waits", 1.9, 1.9));
+  findings[0].evidence = {"fetching a batch takes 45.1 ms of a 100 ms step (45 %)"};
+  findings[0].where.push_back({"train.py:46", "", "", "", "", -1, -1});
+  findings[0].remedy =
+      "DataLoader(..., num_workers=12,\n           pin_memory=True, persistent_workers=True)\n";
+  findings[0].same_cause = {"python-hotspot"};
+  findings.push_back(
+      SampleFinding("no-tensor-cores", "convolutions run in fp32 without tensor cores", 1.4, 1.9));
+  findings[1].remedy = "# or torch.autocast\ntorch.backends.cudnn.allow_tf32 = True\n";
+  findings.push_back(
+      SampleFinding("unfused-optimizer", "Adam launches 1,300 tiny kernels a step", 1.03, 1.04));
+  findings[2].effort = Effort::kOneWord;
+  doctor::Finding hostile = SampleFinding("host-sync", "", 1.02, 1.2);
+  hostile.title = HostileName();
+  hostile.remedy = HostileName() + "\n";
+  hostile.evidence = {HostileName(), HostileName()};
+  hostile.where.push_back(
+      {HostileName(), HostileName(), HostileName(), HostileName(), HostileName(), 5'000, 7'000});
+  hostile.effort = Effort::kFewLines;
+  findings.push_back(hostile);
+  doctor::Finding unpredicted;
+  unpredicted.id = "memory-growth";
+  unpredicted.title = "memory grows by 12 MiB a step";
+  unpredicted.confidence = doctor::Confidence::kMedium;
+  unpredicted.recoverable_ns = Known<double>::Absent("no model predicts this change");
+  findings.push_back(unpredicted);
+  findings.push_back(SampleFinding("blocking-copy", "the host waits for copies", 1.01, 1.01));
+  findings.push_back(SampleFinding("observer-effect", "the profiler slows it", 1.05, 1.05));
+  diagnosis.not_checked = {{"fragmentation", "no memory events; record with profile_memory=True"},
+                           {"memory-pressure", "no memory events; record with profile_memory=True"},
+                           {"naive-attention", HostileName()}};
+  doctor::ReplayFacts replay;
+  replay.measured_ns = 100e6;
+  replay.replayed_ns = 98.6e6;
+  replay.error = -0.014;
+  replay.steps = replay.all_steps = 2;
+  replay.bare = {90e6, 95e6, 99e6};
+  replay.together = replay::Prediction{26e6, 29e6, 33e6};
+  replay.path.total_ns = {100'000'000, 10'000'000, 7'200'000, 80'000'000};
+  replay.path.length_ns = 197'200'000;
+  replay.path_parts = {{replay::PathKind::kInput, "enumerate(DataLoader)", 100'000'000, 2},
+                       {replay::PathKind::kCompute, HostileName(), 80'000'000, 4},
+                       {replay::PathKind::kHost, "code outside operators", 10'000'000, 9},
+                       {replay::PathKind::kLaunch, "cudaLaunchKernel", 7'200'000, 9}};
+  diagnosis.replay = std::move(replay);
+  report.diagnosis = std::move(diagnosis);
+  return report;
+}
+
 }  // namespace hone::report

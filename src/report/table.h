@@ -27,6 +27,7 @@ enum class Unit : std::uint8_t {
   kBytes,   // std::int64_t
   kShare,   // double, 0..1
   kNumber,  // double
+  kTimes,   // double: a speed-up, "1.9x" in text
   kFlag,    // bool
 };
 

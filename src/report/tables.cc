@@ -6,8 +6,10 @@
 namespace hone::report {
 namespace {
 
-const std::array<TableInfo, 19>& Infos() {
-  static const std::array<TableInfo, 19> kInfos = {{
+const std::array<TableInfo, 21>& Infos() {
+  static const std::array<TableInfo, 21> kInfos = {{
+      {"findings", "what is wrong, what it costs and what to type", FindingsTable},
+      {"critical-path", "what decides how long a step takes, by name", CriticalPathTable},
       {"steps", "the steps and their durations", StepsTable},
       {"idle", "why the device stood idle, by cause", IdleTable},
       {"kernels", "device work by kernel", KernelsTable},

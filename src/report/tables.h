@@ -30,6 +30,8 @@ inline Unit GroupUnit(analyze::GroupBy group_by) {
 
 // Of the leading input. Absent with the reason of the analysis behind it.
 Known<Table> StepsTable(const Report& report);
+Known<Table> FindingsTable(const Report& report);
+Known<Table> CriticalPathTable(const Report& report);
 Known<Table> IdleTable(const Report& report);
 Known<Table> KernelsTable(const Report& report);
 Known<Table> OpsTable(const Report& report);

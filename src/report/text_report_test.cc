@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "base/utf8.h"
 #include "report/sample_report_test.h"
 #include "report/tables.h"
 #include "report/text/breakdown.h"
+#include "report/text/critical_path_text.h"
 
 namespace hone::report {
 namespace {
@@ -44,9 +46,79 @@ TEST(TextReport, FitsAnyWidthWithHostileNames) {
   }
 }
 
+TEST(TextReport, FindingsFitAnyWidthAndOneScreen) {
+  for (const std::size_t width : {60U, 80U, 110U}) {
+    for (const bool utf8 : {true, false}) {
+      Style style;
+      style.width = width;
+      style.utf8 = utf8;
+      ExpectFits(Write(DiagnosedReport(), style), width);
+      ExpectFits(Write(DiagnosedReport(), style, true), width);
+      std::ostringstream path;
+      WriteCriticalPath(DiagnosedReport(), style, path);
+      ExpectFits(path.str(), width);
+    }
+  }
+  const std::string text = Write(DiagnosedReport());
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 48) << text;
+}
+
+TEST(TextReport, FindingsLeadWithWhatToType) {
+  const std::string text = Write(DiagnosedReport());
+  for (const char* part :
+       {"what to do, best first", "gives back", "1.9x", "1.4x, 1.9x after 1", "1 line",
+        "train.py:46  DataLoader(..., num_workers=12,", "     torch.backends.cudnn.allow_tf32",
+        "…  1 more: --all", "together: 95.0 → 29.0 ms a step predicted (26.0–33.0)", "1.4 %",
+        "100 ms recorded, about 95.0 ms without it",
+        "fragmentation, memory-pressure: no memory events", "hone whatif"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  // Told as a sentence only; and 3 % after the others is 3 % before them.
+  EXPECT_EQ(text.find("the profiler slows it"), std::string::npos);
+  EXPECT_EQ(text.find("after 1–2"), std::string::npos);
+}
+
+TEST(TextReport, AllShowsFindingsInFull) {
+  const std::string text = Write(DiagnosedReport(), {}, true);
+  for (const char* part :
+       {"fetching a batch takes 45.1 ms", "     type\n       DataLoader(..., num_workers=12,\n",
+        "\n                  pin_memory=True, persistent_workers=True)\n",
+        "also seen as  python-hotspot", "hone help input-bound", "a step of 50.0 ms (47.4–52.1)",
+        "not predicted: no model predicts this change", "1.01x"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(TextReport, SaysSoWhenNothingIsWrongOrFound) {
+  Report report = DiagnosedReport();
+  doctor::Diagnosis& diagnosis = *report.diagnosis;
+  diagnosis.findings.resize(1);
+  diagnosis.findings[0] = {};
+  diagnosis.findings[0].id = "healthy";
+  diagnosis.findings[0].title = "nothing here is worth changing first";
+  diagnosis.findings[0].evidence = {"next ceiling: the device"};
+  diagnosis.replay->together = Known<replay::Prediction>::Absent("no fix");
+  std::string text = Write(report);
+  EXPECT_NE(text.find("nothing here is worth changing first; next ceiling: the device"),
+            std::string::npos);
+  EXPECT_EQ(text.find("what to do"), std::string::npos);
+  diagnosis.findings.clear();
+  diagnosis.replay = Known<doctor::ReplayFacts>::Absent("no steps");
+  text = Write(report);
+  for (const char* part : {"nothing found by 26 rules explains the idle time; most of it",
+                           "is waiting for data; see --table idle"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  std::ostringstream path;
+  WriteCriticalPath(report, {}, path);
+  EXPECT_NE(path.str().find("no replay"), std::string::npos);
+}
+
 TEST(TextReport, AsciiWithoutUtf8) {
   Style style;
   style.utf8 = false;
+  for (const char c : Write(DiagnosedReport(), style, true))
+    ASSERT_LT(static_cast<unsigned char>(c), 0x80);
   for (const char c : Write(SampleReport(), style, true)) {
     ASSERT_LT(static_cast<unsigned char>(c), 0x80) << Write(SampleReport(), style, true);
   }
@@ -125,7 +197,7 @@ TEST(Breakdown, WithoutStepsCoversTheWholeSpan) {
 }
 
 TEST(Tables, EveryTableIsBuiltOrSaysWhyNot) {
-  const Report report = SampleReport();
+  const Report report = DiagnosedReport();
   for (const TableInfo& info : AllTables()) {
     const Known<Table> table = info.build(report);
     if (!table) {

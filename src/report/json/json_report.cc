@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json/json_report.h"
 
+#include "report/json/json_doctor.h"
 #include "report/json/json_sections.h"
 #include "report/tables.h"
 #include "report/version.h"
@@ -33,6 +34,14 @@ class Document {
     WriteTraceSection(json_, report_, input_);
     json_.Key("trust");
     WriteTrustSection(json_, report_, input_);
+    json_.Key("findings");
+    WriteFindingsSection(json_, report_.diagnosis, Shaped("findings"));
+    json_.Key("not_checked");
+    WriteNotCheckedSection(json_, report_.diagnosis);
+    json_.Key("replay");
+    WriteReplaySection(json_, report_.diagnosis);
+    json_.Key("critical_path");
+    WriteCriticalPathSection(json_, report_.diagnosis, Shaped("critical-path"));
     json_.Key("steps");
     WriteSteps();
     json_.Key("timeline");

@@ -70,6 +70,17 @@ Known<Breakdown> SplitStep(const Input& input) {
 }
 
 void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream& out) {
+  const std::string title =
+      breakdown.steps == 0 ? "where the device's time goes, first to last work"
+      : breakdown.steps == 1
+          ? "where the step goes"
+          : fmt::format("where a step goes, mean of {}{}", breakdown.steps,
+                        breakdown.between_steps ? ", time between included" : "");
+  WriteBreakdown(breakdown, title, style, out);
+}
+
+void WriteBreakdown(const Breakdown& breakdown, const std::string& title, const Style& style,
+                    std::ostream& out) {
   constexpr std::size_t kNumber = 11, kPercent = 8;  // "1,234,567.8", "100.0 %"
   std::size_t label_width = 0;
   for (const BreakdownRow& row : breakdown.rows) {
@@ -81,12 +92,6 @@ void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream
   const std::size_t bar_width =
       std::min<std::size_t>(style.width > taken ? style.width - taken : 0, 46);
   const double steps = breakdown.steps > 0 ? static_cast<double>(breakdown.steps) : 1;
-  const std::string title =
-      breakdown.steps == 0 ? "where the device's time goes, first to last work"
-      : breakdown.steps == 1
-          ? "where the step goes"
-          : fmt::format("where a step goes, mean of {}{}", breakdown.steps,
-                        breakdown.between_steps ? ", time between included" : "");
   const std::size_t left = taken + bar_width - kNumber - kPercent - 2;
   out << "  " << style.Paint(Tone::kStrong, PadRight(ElideMiddle(title, left, style.utf8), left))
       << style.Paint(Tone::kFaint, PadLeft("ms", kNumber) + PadLeft("%", kPercent)) << '\n';

@@ -35,5 +35,8 @@ inline constexpr double kSmallIdleShare = 0.005;
 Known<Breakdown> SplitStep(const Input& input);
 
 void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream& out);
+// The same under another title.
+void WriteBreakdown(const Breakdown& breakdown, const std::string& title, const Style& style,
+                    std::ostream& out);
 
 }  // namespace hone::report

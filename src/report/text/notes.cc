@@ -285,8 +285,16 @@ std::vector<Note> AbsentSections(const Report& report, const Style& style) {
   if (input.trace.info.world_size > 1 || report.inputs.size() > 1) add("communication", facts.comm);
   add("data loading", facts.loader);
   add("python", facts.python);
+  // What kept a rule from looking is told there.
+  const auto told = [&](const std::string& reason) {
+    if (!report.diagnosis) return false;
+    const std::vector<doctor::NotChecked>& rules = report.diagnosis->not_checked;
+    return std::any_of(rules.begin(), rules.end(),
+                       [&](const doctor::NotChecked& rule) { return rule.why == reason; });
+  };
   std::vector<Note> notes;
   for (const auto& [reason, sections] : reasons) {
+    if (told(reason)) continue;
     notes.push_back({notes.empty() ? "not in trace" : "",
                      style.Clean(fmt::format("{}: {}", sections, reason))});
   }

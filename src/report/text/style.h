@@ -21,6 +21,7 @@ struct Style {
   std::string_view dot() const { return utf8 ? " · " : " | "; }
   std::string_view times() const { return utf8 ? "×" : "x"; }
   std::string_view more() const { return utf8 ? "…" : "..."; }
+  std::string_view dash() const { return utf8 ? "–" : "-"; }
   std::string_view arrow() const { return utf8 ? " → " : " -> "; }
   // Safe for the terminal, on one line.
   std::string Clean(std::string_view text) const;

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/text/gain_text.h"
 #include "report/text/kernel_name.h"
 
 namespace hone::report {
@@ -57,6 +58,7 @@ std::string CellText(const Cell& cell, Unit unit, int decimals, const Style& sty
   }
   if (const auto* flag = cell.flag()) return *flag ? "yes" : "no";
   if (const auto* number = cell.number()) {
+    if (unit == Unit::kTimes) return SpeedupText(*number);
     return unit == Unit::kShare ? Percent(*number) : Fixed(*number, decimals);
   }
   const auto* integer = cell.integer();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer as text: verdict first, then where the time goes, then the rest; tables on request.
+// The answer as text: where the time goes, what to do about it, and as much of the rest as one
+// screen holds; everything on request.
 #pragma once
 
 #include <ostream>

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps marked by the host, told by the device's clock where the host runs ahead of it.
+#include <algorithm>
+
+#include "analyze/step_source.h"
+
+namespace hone::analyze {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+
+// Marks may lie a little behind or before what the device does; a tenth more device time than host
+// time from the first step to the last is a queue that grows.
+constexpr double kAhead = 1.1;
+
+struct DeviceShare {  // work launched in one step
+  Nanos first_start_ns = INT64_MAX, last_end_ns = INT64_MIN;
+};
+
+std::vector<DeviceShare> ShareOut(const trace::Trace& trace, const std::vector<Step>& steps) {
+  std::vector<DeviceShare> shares(steps.size());
+  for (RowId w = 0; w < trace.device.size(); ++w) {
+    const RowId call = trace.device.api[w];
+    if (call == kNoRow) continue;
+    const Nanos launched = trace.host.start_ns[call];
+    const auto after =
+        std::upper_bound(steps.begin(), steps.end(), launched,
+                         [](Nanos time, const Step& step) { return time < step.span.begin_ns; });
+    if (after == steps.begin() || launched >= (after - 1)->span.end_ns) continue;
+    DeviceShare& share = shares[static_cast<std::size_t>(after - 1 - steps.begin())];
+    share.first_start_ns = std::min(share.first_start_ns, trace.device.start_ns[w]);
+    share.last_end_ns = std::max(share.last_end_ns, trace.device.end_ns(w));
+  }
+  return shares;
+}
+
+}  // namespace
+
+bool MoveToDeviceClock(const trace::Trace& trace, std::vector<Step>& steps) {
+  for (Step& step : steps) step.host_span = step.span;
+  const std::vector<DeviceShare> shares = ShareOut(trace, steps);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i].last_end_ns == INT64_MIN) return false;
+    if (i > 0 && shares[i].last_end_ns <= shares[i - 1].last_end_ns) return false;
+  }
+  if (steps.empty()) return false;
+  // With one step there is no growth to see: its own work against its own length.
+  const bool single = steps.size() == 1;
+  const Nanos device = shares.back().last_end_ns -
+                       (single ? shares[0].first_start_ns : shares[0].last_end_ns);
+  const Nanos host = single ? steps[0].span.length()
+                            : steps.back().span.end_ns - steps[0].span.end_ns;
+  if (static_cast<double>(device) <= kAhead * static_cast<double>(host)) return false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].span = {i == 0 ? shares[0].first_start_ns : shares[i - 1].last_end_ns,
+                     shares[i].last_end_ns};
+  }
+  return true;
+}
+
+}  // namespace hone::analyze

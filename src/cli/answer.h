@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a verb's answer goes, and how it may look there.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "base/result.h"
+#include "cli/console.h"
+#include "cli/verb.h"
+#include "report/text/style.h"
+
+namespace hone::cli {
+
+struct AnswerOptions {
+  std::string output;  // path; empty: the console
+  std::string color = "auto";
+};
+
+// --output and --color.
+void DeclareAnswer(CLI::App& app, AnswerOptions& options);
+
+report::Style StyleFor(const AnswerOptions& options, const Console& console);
+
+// Calls `write` with the file or the console's out. Its error is about the command line. Returns an
+// ExitCode and says on console.err what went wrong.
+int WriteAnswer(const AnswerOptions& options, Console& console,
+                const std::function<Status(std::ostream&)>& write);
+
+}  // namespace hone::cli

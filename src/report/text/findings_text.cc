@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/text/findings_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "report/text/finding_words.h"
+#include "report/text/gain_text.h"
+
+namespace hone::report {
+namespace {
+
+using doctor::Finding;
+
+constexpr std::size_t kGain = 10, kSure = 6, kEffort = 9, kGap = 2;  // columns
+constexpr std::size_t kLeastTitle = 30, kTitleLines = 3;
+
+std::string FirstSource(const Finding& finding) {
+  for (const doctor::Place& place : finding.where) {
+    if (!place.source.empty()) return place.source;
+  }
+  return "";
+}
+
+// The first line that can be typed; a comment where there is none.
+std::string FirstRemedyLine(const Finding& finding) {
+  const std::vector<std::string> lines = LinesOf(finding.remedy);
+  for (const std::string& line : lines) {
+    if (!line.empty() && line[0] != '#') return line;
+  }
+  return lines.empty() ? "" : lines[0];
+}
+
+const Finding* Find(const doctor::Diagnosis& diagnosis, std::string_view id) {
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.id == id) return &finding;
+  }
+  return nullptr;
+}
+
+void WriteSentence(const std::string& text, const Style& style, std::ostream& out,
+                   Tone tone = Tone::kPlain) {
+  for (const std::string& line : WrapWords(text, style.width - 2)) {
+    out << "  " << style.Paint(tone, ElideMiddle(line, style.width - 2, style.utf8)) << '\n';
+  }
+}
+
+// The rows of "what to do": figures in columns to the right, the title wrapped to their left.
+class AdviceList {
+ public:
+  AdviceList(std::vector<const Finding*> advice, bool remedies, const Style& style,
+             std::ostream& out)
+      : advice_(std::move(advice)), remedies_(remedies), style_(style), out_(out) {
+    for (std::size_t i = 0; i < advice_.size(); ++i) {
+      gains_.push_back(GainText(*advice_[i], i + 1, style_));
+      gain_ = std::max(gain_, DisplayWidth(gains_.back()));
+    }
+    if (TitleWidth() >= kLeastTitle) return;
+    // What is left after the findings above is told elsewhere too (--all).
+    gain_ = kGain;
+    for (std::size_t i = 0; i < advice_.size(); ++i) gains_[i] = GainText(*advice_[i], 1, style_);
+  }
+
+  void Write() const {
+    out_ << "  "
+         << style_.Paint(Tone::kStrong,
+                         PadRight("what to do, best first", kNumberWidth + TitleWidth()))
+         << style_.Paint(Tone::kFaint, Figures("gives back", "sure", "effort")) << '\n';
+    for (std::size_t i = 0; i < advice_.size(); ++i) WriteOne(*advice_[i], i + 1);
+  }
+
+ private:
+  std::string Figures(std::string_view gain, std::string_view sure, std::string_view effort) const {
+    const std::string gap(kGap, ' ');
+    return gap + PadRight(gain, gain_) + gap + PadRight(sure, kSure) + gap + std::string(effort);
+  }
+
+  std::size_t TitleWidth() const {
+    const std::size_t right = kGap + gain_ + kGap + kSure + kGap + kEffort;
+    const std::size_t left = 2 + kNumberWidth;
+    return style_.width - std::min(style_.width, left + right);
+  }
+
+  void WriteOne(const Finding& finding, std::size_t number) const {
+    const std::size_t width = TitleWidth();
+    std::vector<std::string> title = WrapWords(style_.Clean(finding.title), width);
+    if (title.size() > kTitleLines) {
+      title[kTitleLines - 1] += style_.more();
+      title.resize(kTitleLines);
+    }
+    for (std::size_t i = 0; i < title.size(); ++i) {
+      const std::string line = ElideMiddle(title[i], width, style_.utf8);
+      if (i > 0) {
+        out_ << "  " << std::string(kNumberWidth, ' ') << style_.Paint(Tone::kStrong, line) << '\n';
+        continue;
+      }
+      out_ << "  "
+           << style_.Paint(ToneOf(finding.severity),
+                           PadRight(fmt::format("{}", number), kNumberWidth))
+           << style_.Paint(Tone::kStrong, PadRight(line, width))
+           << Figures(gains_[number - 1], doctor::ConfidenceName(finding.confidence),
+                      EffortText(finding.effort))
+           << '\n';
+    }
+    if (remedies_) WriteRemedy(finding);
+  }
+
+  // Where, and the first line to type.
+  void WriteRemedy(const Finding& finding) const {
+    const std::size_t width = style_.width - 2 - kNumberWidth;
+    std::string line = ElideStart(style_.Clean(FirstSource(finding)), width / 2, style_.utf8);
+    if (!line.empty()) line += "  ";
+    const std::string remedy = FirstRemedyLine(finding);
+    line += CodeLine(
+        std::string_view(remedy).substr(std::min(remedy.find_first_not_of(' '), remedy.size())),
+        width - DisplayWidth(line), style_);
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (line.empty()) return;
+    out_ << "  " << std::string(kNumberWidth, ' ') << style_.Paint(Tone::kFaint, line) << '\n';
+  }
+
+  const std::vector<const Finding*> advice_;
+  const bool remedies_;
+  const Style& style_;
+  std::ostream& out_;
+  std::vector<std::string> gains_;
+  std::size_t gain_ = kGain;  // columns
+};
+
+// "together: 191 → 29.1 ms a step predicted (26.0–33.1); the replay reproduces …".
+void WriteTogether(const doctor::Diagnosis& diagnosis, const Style& style, std::ostream& out) {
+  const doctor::ReplayFacts& replay = *diagnosis.replay;
+  std::vector<std::size_t> fixed;
+  const std::vector<const Finding*> advice = Advice(diagnosis);
+  for (std::size_t i = 0; i < advice.size(); ++i) {
+    if (advice[i]->predicted) fixed.push_back(i + 1);
+  }
+  const std::string what =
+      fixed.size() == 1 ? fmt::format("with {} fixed", fixed[0]) : std::string("together");
+  WriteSentence(
+      fmt::format("{}: {}{}{} ms a step predicted ({}); the replay reproduces the measured step "
+                  "within {}",
+                  what, MillisText(replay.bare.likely_ns), style.arrow(),
+                  MillisText(replay.together->likely_ns), RangeText(*replay.together, style),
+                  WithinText(replay.error)),
+      style, out);
+}
+
+void WriteObserver(const doctor::ReplayFacts& replay, const Style& style, std::ostream& out) {
+  WriteSentence(fmt::format("the profiler slows this program: {} ms recorded, about {} ms without "
+                            "it ({}); gains count from there",
+                            MillisText(replay.measured_ns), MillisText(replay.bare.likely_ns),
+                            RangeText(replay.bare, style)),
+                style, out);
+}
+
+void WriteNothing(const doctor::Diagnosis& diagnosis, const Known<Breakdown>& breakdown,
+                  const Style& style, std::ostream& out) {
+  std::string text = fmt::format("nothing found by {}",
+                                 Count(diagnosis.rules - diagnosis.not_checked.size(), "rule"));
+  const BreakdownRow* idle = nullptr;
+  if (breakdown) {
+    for (const BreakdownRow& row : breakdown->rows) {
+      if (row.cause && (idle == nullptr || row.time_ns > idle->time_ns)) idle = &row;
+    }
+  }
+  if (idle != nullptr && breakdown->total_ns > 0) {
+    text += fmt::format(
+        " explains the idle time; most of it ({} of the time) is {}; see --table idle",
+        Percent(static_cast<double>(idle->time_ns) / static_cast<double>(breakdown->total_ns)),
+        analyze::IdleCauseText(*idle->cause));
+  }
+  WriteSentence(text, style, out);
+}
+
+}  // namespace
+
+void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool all,
+                   const Style& style, std::ostream& out) {
+  if (!report.diagnosis) return;
+  const doctor::Diagnosis& diagnosis = *report.diagnosis;
+  std::vector<const Finding*> advice = Advice(diagnosis);
+  const Finding* healthy = Find(diagnosis, "healthy");
+  out << '\n';
+  if (healthy != nullptr) {
+    std::string text = style.Clean(healthy->title);
+    for (const std::string& evidence : healthy->evidence) text += "; " + style.Clean(evidence);
+    WriteSentence(text, style, out, Tone::kGood);
+  }
+  if (advice.empty() && healthy == nullptr) WriteNothing(diagnosis, breakdown, style, out);
+  const std::size_t found = advice.size();
+  if (!advice.empty()) {
+    if (healthy != nullptr) out << '\n';
+    if (!all && advice.size() > kFirstFindings) advice.resize(kFirstFindings);
+    AdviceList(advice, !all, style, out).Write();
+    if (found > advice.size()) {
+      out << "  "
+          << style.Paint(Tone::kFaint,
+                         fmt::format("{}  {} more: --all", style.more(), found - advice.size()))
+          << '\n';
+    }
+  }
+  const Finding* observer = Find(diagnosis, "observer-effect");
+  const bool together = diagnosis.replay && diagnosis.replay->together;
+  if (!diagnosis.replay || (observer == nullptr && !together)) return;
+  out << '\n';
+  if (together) WriteTogether(diagnosis, style, out);
+  if (observer != nullptr) WriteObserver(*diagnosis.replay, style, out);
+}
+
+}  // namespace hone::report

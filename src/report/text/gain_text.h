@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predictions in words: speed-ups, step times and their ranges.
+#pragma once
+
+#include <string>
+
+#include "replay/whatif.h"
+#include "report/text/style.h"
+
+namespace hone::report {
+
+// "1.03x", "1.9x", "12x".
+std::string SpeedupText(double speedup);
+// Three digits in milliseconds, without the unit: "0.850", "28.4", "191".
+std::string MillisText(double nanos);
+// "25.1–31.2", with the digits of MillisText.
+std::string RangeText(const replay::Prediction& prediction, const Style& style);
+
+}  // namespace hone::report

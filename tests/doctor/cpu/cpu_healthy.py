@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products large enough for the CPU, batches ready in memory: nothing to fix."""
+import torch
+
+LABEL = {"first": "healthy", "all": [], "fix": []}
+
+
+def build(fixed, device):
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 1024))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    rows = torch.randn(256, 1024)
+
+    def step():
+        loss = model(rows).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return step
