@@ -47,10 +47,10 @@ bool MoveToDeviceClock(const trace::Trace& trace, std::vector<Step>& steps) {
   if (steps.empty()) return false;
   // With one step there is no growth to see: its own work against its own length.
   const bool single = steps.size() == 1;
-  const Nanos device = shares.back().last_end_ns -
-                       (single ? shares[0].first_start_ns : shares[0].last_end_ns);
-  const Nanos host = single ? steps[0].span.length()
-                            : steps.back().span.end_ns - steps[0].span.end_ns;
+  const Nanos device =
+      shares.back().last_end_ns - (single ? shares[0].first_start_ns : shares[0].last_end_ns);
+  const Nanos host =
+      single ? steps[0].span.length() : steps.back().span.end_ns - steps[0].span.end_ns;
   if (static_cast<double>(device) <= kAhead * static_cast<double>(host)) return false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     steps[i].span = {i == 0 ? shares[0].first_start_ns : shares[i - 1].last_end_ns,

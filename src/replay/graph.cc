@@ -121,8 +121,8 @@ Known<Graph> BuildGraph(const GraphInput& input) {
   graph.steps = steps;
   graph.device_clock = input.steps.device_clock;
   const std::size_t first = input.steps.warm_up_count;
-  graph.measured_ns = input.steps.steps[first + steps - 1].span.end_ns -
-                      input.steps.steps[first].span.begin_ns;
+  graph.measured_ns =
+      input.steps.steps[first + steps - 1].span.end_ns - input.steps.steps[first].span.begin_ns;
   graph.all_steps = input.steps.steady_count();
   graph.launch_lag_ns = device.launch_lag_ns;
   graph.turnaround_ns = device.turnaround_ns;

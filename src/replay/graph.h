@@ -67,8 +67,8 @@ struct Graph {
   std::vector<Edge> edges;  // of task t: [first_edge[t], first_edge[t + 1])
   std::vector<std::uint32_t> first_edge;
   std::vector<Lane> lanes;  // the thread that makes the steps is lane 0
-  trace::Interval window;  // of the host
-  Nanos measured_ns = 0;   // of the steps, on the clock that tells their length
+  trace::Interval window;   // of the host
+  Nanos measured_ns = 0;    // of the steps, on the clock that tells their length
   bool device_clock = false;
   std::size_t steps = 1;          // inside the window
   std::size_t all_steps = 1;      // steady steps of the trace; more than `steps` in large traces

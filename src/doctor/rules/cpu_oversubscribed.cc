@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "doctor/places.h"
 #include "doctor/rules/rules.h"
 
 namespace hone::doctor {
@@ -69,8 +70,7 @@ Judgement JudgeCpuOversubscribed(const Case& the_case) {
   }
   if (can_count) {
     finding.evidence.push_back(fmt::format("{} threads want to run on {} cores",
-                                           ThreeDigits(runnable.mean()),
-                                           ThreeDigits(cores.mean())));
+                                           Times(runnable.mean()), Times(cores.mean())));
   }
   finding.remedy =
       "torch.set_num_threads(4)            # a process; and OMP_NUM_THREADS=1 in loader workers\n"
