@@ -69,14 +69,25 @@ std::vector<StringId> OpsAround(const Trace& trace, const Lineage& lineage) {
   return ops;
 }
 
-// Allocations by operator, and which of them live at the peak. `peak_index` is the event (in
-// `events`) that reaches the peak; events.size(): the peak stood before the first event.
+// Steady steps but the last: what a step needs itself may live when the recording ends.
+trace::Interval StepsBeforeLast(const Steps& steps) {
+  if (steps.steady_count() < 2) return {};
+  return {steps.steps[steps.warm_up_count].host_span.begin_ns,
+          steps.steps.back().host_span.begin_ns};
+}
+
+// Allocations by operator, and which of them live at the peak and after the steady steps.
+// `peak_index` is the event (in `events`) that reaches the peak; events.size(): the peak stood
+// before the first event.
 void AddOps(const MemoryEvents& memory, std::span<const RowId> events,
-            std::span<const StringId> ops, std::size_t peak_index, DeviceMemory& out) {
+            std::span<const StringId> ops, std::size_t peak_index, const Steps& steps,
+            DeviceMemory& out) {
   struct Block {
     Bytes bytes = 0;  // 0: not live
     std::uint32_t row = 0;
+    Nanos time_ns = 0;  // of its allocation
   };
+  const trace::Interval early = StepsBeforeLast(steps);
   GroupIndex names, addresses;
   std::vector<Block> blocks;  // by address
   const auto mark_live = [&] {
@@ -86,9 +97,23 @@ void AddOps(const MemoryEvents& memory, std::span<const RowId> events,
       live = SaturatingAdd(live, block.bytes);
     }
   };
+  const auto mark_kept = [&] {
+    for (const Block& block : blocks) {
+      if (block.bytes == 0 || block.time_ns < early.begin_ns || block.time_ns >= early.end_ns) {
+        continue;
+      }
+      Bytes& kept = out.ops[block.row].kept;
+      kept = SaturatingAdd(kept, block.bytes);
+    }
+  };
   Bytes freed_unseen = 0;
+  bool in_steps = true;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const RowId event = events[i];
+    if (in_steps && memory.time_ns[event] > steps.host_window.end_ns) {
+      mark_kept();
+      in_steps = false;
+    }
     const Bytes bytes = memory.bytes[event];
     const std::uint32_t address = addresses.IdOf(memory.address[event]);
     if (address == blocks.size()) blocks.emplace_back();
@@ -99,7 +124,7 @@ void AddOps(const MemoryEvents& memory, std::span<const RowId> events,
       ++out.allocations;
       ++out.ops[row].allocations;
       out.ops[row].allocated = SaturatingAdd(out.ops[row].allocated, bytes);
-      block = {bytes, row};
+      block = {bytes, row, memory.time_ns[event]};
     } else if (bytes < 0) {
       ++out.frees;
       if (block.bytes == 0)
@@ -108,6 +133,7 @@ void AddOps(const MemoryEvents& memory, std::span<const RowId> events,
     }
     if (i == peak_index) mark_live();
   }
+  if (in_steps) mark_kept();
   if (out.relative) out.allocated_before = freed_unseen;
   std::stable_sort(out.ops.begin(), out.ops.end(), [](const auto& a, const auto& b) {
     if (a.live_at_peak != b.live_at_peak) return a.live_at_peak > b.live_at_peak;
@@ -170,7 +196,7 @@ DeviceMemory MeasureDevice(const Trace& trace, std::span<const RowId> events,
     peak_index = i;
   }
   AddReserved(series.points, out);
-  AddOps(memory, events, ops, peak_index, out);
+  AddOps(memory, events, ops, peak_index, steps, out);
   AddGrowth(series.points, series.before, steps, out);
   out.timeline = Thin(series.points);
   return out;

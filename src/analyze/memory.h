@@ -23,6 +23,8 @@ struct MemoryOpRow {
   std::uint64_t allocations = 0;
   Bytes allocated = 0;     // sum of positive sizes
   Bytes live_at_peak = 0;  // of them, not freed at the peak
+  // Of them, allocated in a steady step but the last and not freed until the steady steps ended.
+  Bytes kept = 0;
 };
 
 // What one process did with one device's memory (or with the host's).

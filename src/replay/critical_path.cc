@@ -39,10 +39,8 @@ class PathFinder {
       : graph_(graph),
         plan_(plan),
         times_(ReplayOnce(graph, plan)),
-        before_(graph.tasks.size(), kNoTask),
         last_(graph.lanes.size(), kNoTask) {
     for (TaskId t = 0; t < graph.tasks.size(); ++t) {
-      before_[t] = last_[graph.tasks[t].lane];
       last_[graph.tasks[t].lane] = t;
     }
   }
@@ -81,7 +79,7 @@ class PathFinder {
   }
 
   Hold HoldOf(TaskId t) const {
-    Hold hold{before_[t], plan_.lag_ns[t], false};
+    Hold hold{graph_.before[t], plan_.lag_ns[t], false};
     Nanos reached = hold.by == kNoTask ? INT64_MIN : times_.end_ns[hold.by] + hold.lag_ns;
     if (plan_.edges_off[t] != 0) return hold;
     for (const Edge& edge : graph_.EdgesOf(t)) {
@@ -101,8 +99,7 @@ class PathFinder {
   const Graph& graph_;
   const Plan& plan_;
   const Times times_;
-  std::vector<TaskId> before_;  // on its lane
-  std::vector<TaskId> last_;    // of each lane
+  std::vector<TaskId> last_;  // of each lane
 };
 
 }  // namespace

@@ -66,6 +66,7 @@ Graph Merge(const trace::Trace& trace, Draft draft) {
     if (draft.lanes[task.lane].kind == LaneKind::kStream) {
       graph.of_device[task.row] = id;
     }
+    graph.before.push_back(place.index == 0 ? kNoTask : id_of[place.lane][place.index - 1]);
     graph.tasks.push_back(task);
   }
   for (RowId row = 0; row < trace.host.size(); ++row) {

@@ -75,6 +75,7 @@ struct Graph {
   Nanos launch_lag_ns = 0;        // from a launch call to the start of its work on an idle stream
   Nanos turnaround_ns = 0;        // between two kernels that were both queued
   std::uint64_t unlinked = 0;     // device work in the window whose launch the trace does not have
+  std::vector<TaskId> before;     // by task: the one before it on its lane; kNoTask
   std::vector<TaskId> of_host;    // by row of Trace::host: the call's task; kNoTask
   std::vector<TaskId> of_device;  // by row of Trace::device; kNoTask: outside the window
 

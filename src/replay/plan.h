@@ -21,8 +21,16 @@ struct Plan {
   void ScaleHost(const Graph& graph, std::uint16_t lane, trace::Interval span, double factor);
   // The work vanishes: no time, no launch, no turn-around. Its call's host time stays.
   void RemoveWork(TaskId task);
+  // The call that launched it vanishes too, and `dispatch` of the host code that led up to it.
+  void RemoveLaunch(const Graph& graph, TaskId call, double dispatch);
+  // Time that host tasks of the lane take inside `span` (measured time), as planned.
+  double HostTime(const Graph& graph, std::uint16_t lane, trace::Interval span) const;
   // The call returns at once.
   void DropWait(TaskId task) { edges_off[task] = 1; }
+
+ private:
+  template <typename Visit>
+  static void OverHost(const Graph& graph, std::uint16_t lane, trace::Interval span, Visit&& visit);
 };
 
 }  // namespace hone::replay

@@ -1,11 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
-// no-tensor-cores: matrix work runs on tensor cores.
+// no-tensor-cores: fp32 matrix work as TF32; half precision with shapes that the units can take.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "replay/edits/edits.h"
 
 namespace hone::replay {
+namespace {
 
-FoundEdit FindNoTensorCores(const Model& /*model*/) {
-  return FoundEdit::Absent("this change has no model yet");
+using analyze::KernelFamily;
+using analyze::KernelTraits;
+using analyze::MatrixUnit;
+using analyze::Precision;
+using trace::kNoRow;
+using trace::RowId;
+
+// Of its peak, what an fp32 matmul on plain cores reaches (H200, GPT-2 and 4,096-wide layers).
+constexpr double kFp32Reached = 0.75;
+// Of theirs, what the matrix units reach depends on the size of the product: 0.38 at 40 GFLOP
+// (GPT-2's layers of 8,192 tokens), 0.66 at 280 GFLOP; measured on an H200 with TF32.
+constexpr double kReachedAt40 = 0.38, kReachedAt280 = 0.66, kLeastReached = 0.15;
+// Convolutions reach less of the fp32 peak to begin with: ResNet-50's took 4.4 times as long as
+// with TF32, a stack of 3x3 ones 4 times, conversions of layout included.
+constexpr double kConvolutionGain = 4.2;
+// An H200's ratio of TF32 to fp32 peak, at which the gains above were measured.
+constexpr double kMeasuredRatio = 494.7 / 66.9;
+// Half precision with one element an access (CUTLASS "align1"): 5.9 times as long as with eight
+// for 4,095-wide layers on an H200; two elements halve that.
+constexpr double kAlign1Gain = 5.5, kAlign2Gain = 2.5;
+// Of a prediction's gain beyond 1, the least and the most.
+constexpr Range3 kOfGain = {0.65, 1.0, 1.3};
+
+double ReachedByUnits(double flops) {
+  const double slope = (kReachedAt280 - kReachedAt40) / std::log10(280.0 / 40.0);
+  const double reached = kReachedAt40 + slope * std::log10(std::max(flops, 1.0) / 40e9);
+  return std::clamp(reached, kLeastReached, kReachedAt280 + 0.04);
+}
+
+struct Target {
+  TaskId task = kNoTask;
+  double gain = 1;
+};
+
+double AlignmentGain(const Model& model, RowId work, const KernelTraits& traits) {
+  if (traits.family != KernelFamily::kMatmul) return 1;
+  if (traits.precision != Precision::kBf16 && traits.precision != Precision::kFp16) return 1;
+  const std::string_view name = model.trace().DeviceName(work);
+  if (name.find("align1") != std::string_view::npos) return kAlign1Gain;
+  return name.find("align2") != std::string_view::npos ? kAlign2Gain : 1;
+}
+
+// By its own roofline: FLOPs from what it reached on plain cores.
+double MatmulGain(const Model& model, Nanos duration) {
+  const analyze::DevicePeaks& peaks = *model.peaks();
+  const double seconds = static_cast<double>(duration) / 1e9;
+  const double flops = kFp32Reached * peaks.fp32 * 1e12 * seconds;
+  const double faster = flops / (ReachedByUnits(flops) * peaks.tf32 * 1e12);
+  return faster > 0 ? seconds / faster : 1;
+}
+
+class NoTensorCores : public Edit {
+ public:
+  explicit NoTensorCores(std::vector<Target> targets) : targets_(std::move(targets)) {}
+
+  void Apply(const Model& /*model*/, Guess guess, Plan& plan) const override {
+    for (const Target& target : targets_) {
+      const double gain = 1 + kOfGain.At(guess) * (target.gain - 1);
+      plan.duration_ns[target.task] =
+          static_cast<Nanos>(static_cast<double>(plan.duration_ns[target.task]) / gain);
+    }
+  }
+
+  std::string Scope(const Model& model) const override {
+    double time = 0;
+    for (const Target& target : targets_) {
+      time += static_cast<double>(model.graph().tasks[target.task].duration_ns);
+    }
+    const auto steps = static_cast<double>(model.graph().steps);
+    return fmt::format("{:.0f} kernels a step, {:.2f} ms of matrix work",
+                       static_cast<double>(targets_.size()) / steps, time / 1e6 / steps);
+  }
+
+ private:
+  const std::vector<Target> targets_;
+};
+
+bool IsConvolution(std::string_view op) { return op.find("conv") != std::string_view::npos; }
+
+// Convolution calls that run on plain cores; everything they launch goes faster together, the
+// transforms and copies around the product included.
+std::vector<std::uint8_t> PlainConvolutions(const Model& model) {
+  std::vector<std::uint8_t> plain(model.trace().host.size(), 0);
+  for (const Task& task : model.graph().tasks) {
+    if (task.kind != TaskKind::kKernel) continue;
+    const RowId op = model.trace().device.op[task.row];
+    const KernelTraits& traits = model.Traits(task.row);
+    if (op == kNoRow || !IsConvolution(model.trace().HostName(op))) continue;
+    if (traits.matrix_unit == MatrixUnit::kNo && traits.precision == Precision::kFp32) {
+      plain[op] = 1;
+    }
+  }
+  return plain;
+}
+
+}  // namespace
+
+FoundEdit FindNoTensorCores(const Model& model) {
+  const Graph& graph = model.graph();
+  if (!model.peaks()) return FoundEdit::Absent(model.peaks().why_not());
+  const analyze::DevicePeaks& peaks = *model.peaks();
+  const bool has_tf32 = peaks.tf32 > peaks.fp32 && peaks.fp32 > 0;
+  const double convolution =
+      kConvolutionGain * (has_tf32 ? peaks.tf32 / peaks.fp32 : 0) / kMeasuredRatio;
+  const std::vector<std::uint8_t> plain = PlainConvolutions(model);
+  std::vector<Target> targets;
+  for (TaskId t = 0; t < graph.tasks.size(); ++t) {
+    const Task& task = graph.tasks[t];
+    if (task.kind != TaskKind::kKernel) continue;
+    const KernelTraits& traits = model.Traits(task.row);
+    const RowId op = model.trace().device.op[task.row];
+    double gain = AlignmentGain(model, task.row, traits);
+    if (has_tf32) {
+      const bool off =
+          traits.matrix_unit == MatrixUnit::kNo && traits.precision == Precision::kFp32;
+      if ((op != kNoRow && plain[op] != 0) ||
+          (off && traits.family == KernelFamily::kConvolution)) {
+        gain = convolution;
+      } else if (off && traits.family == KernelFamily::kMatmul) {
+        gain = MatmulGain(model, task.duration_ns);
+      }
+    }
+    if (gain > 1.05) targets.push_back({t, gain});
+  }
+  if (targets.empty()) {
+    return FoundEdit::Absent(has_tf32
+                                 ? "no matrix kernel in the steps would run faster on tensor cores"
+                                 : "this device has no faster units for fp32 matrix work");
+  }
+  return FoundEdit(std::make_unique<NoTensorCores>(std::move(targets)));
 }
 
 }  // namespace hone::replay

@@ -3,56 +3,66 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "replay/edits/edits.h"
 
 namespace hone::replay {
 namespace {
 
-// Host time that torch.profiler adds, in nanoseconds a recorded operator, API call and Python
-// frame. Calibrated on an H200 with a 16-core host from pairs of bare and profiled runs of
-// host-bound programs: docs/design/observer.md has the table and the spread.
-struct Costs {
-  Range3 op, call, python;
-};
-constexpr Costs kLight = {{700, 1'400, 2'200}, {2'000, 4'000, 6'000}, {300, 600, 1'000}};
-// Shapes, stacks and memory events make each operator dearer.
-constexpr Costs kFull = {{1'200, 2'400, 3'600}, {2'000, 4'000, 6'000}, {300, 600, 1'000}};
-// Nothing real takes less than this share of its recorded time.
-constexpr double kLeastLeft = 0.25;
+// Share of the host's time for operators and calls that is torch.profiler's own. A share and not
+// microseconds: a slower host pays more for both. From pairs of bare and profiled runs of
+// host-bound programs on an H200 (docs/design/observer.md has the table): 0.28 to 0.53 with CPU and
+// CUDA activities only, median 0.40; 0.31 to 0.66 with shapes, stacks and memory, and down to 0.15
+// in a trace recorded on a quiet host.
+constexpr Range3 kLight = {0.25, 0.38, 0.50};
+constexpr Range3 kFull = {0.15, 0.36, 0.55};
+// Code between calls that takes longer than this for each event in it is the program's own.
+constexpr Nanos kDispatch = 50 * kMicrosecond;
 
 class Observer : public Edit {
  public:
-  explicit Observer(Costs costs) : costs_(costs) {}
+  Observer(const Model& model, Range3 share) : share_(share) {
+    // Host time of one recorded event, waits and long stretches of Python left out.
+    double time = 0, events = 0;
+    for (const Task& task : model.graph().tasks) {
+      if (!IsDispatch(task)) continue;
+      time += static_cast<double>(task.duration_ns);
+      events += task.kind == TaskKind::kLaunch ? 0 : task.ops + task.calls;
+    }
+    event_ns_ = events > 0 ? time / events : 0;
+  }
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     const Graph& graph = model.graph();
     for (TaskId t = 0; t < graph.tasks.size(); ++t) {
-      const Nanos cost = CostOf(graph.tasks[t], guess);
-      if (cost == 0) continue;
-      const auto least = static_cast<Nanos>(kLeastLeft * static_cast<double>(plan.duration_ns[t]));
-      plan.duration_ns[t] = std::max(least, plan.duration_ns[t] - cost);
+      plan.duration_ns[t] -=
+          std::min(plan.duration_ns[t], static_cast<Nanos>(CostOf(graph.tasks[t], guess)));
     }
   }
 
   std::string Scope(const Model& model) const override {
     double cost = 0;
-    for (const Task& task : model.graph().tasks) {
-      cost += static_cast<double>(CostOf(task, Guess::kLikely));
-    }
+    for (const Task& task : model.graph().tasks) cost += CostOf(task, Guess::kLikely);
     return fmt::format("about {:.1f} ms of host time a step go to the recorder",
                        cost / 1e6 / static_cast<double>(model.graph().steps));
   }
 
  private:
-  Nanos CostOf(const Task& task, Guess guess) const {
-    if (task.ops == 0 && task.calls == 0 && task.python == 0) return 0;
-    return std::llround(task.ops * costs_.op.At(guess) + task.calls * costs_.call.At(guess) +
-                        task.python * costs_.python.At(guess));
+  static bool IsDispatch(const Task& task) {
+    if (task.kind == TaskKind::kLaunch) return task.duration_ns < kDispatch;
+    const std::uint32_t events = task.ops + task.calls;
+    return task.kind == TaskKind::kHost && events > 0 && task.duration_ns < events * kDispatch;
+  }
+  double CostOf(const Task& task, Guess guess) const {
+    const double share = share_.At(guess);
+    const auto duration = static_cast<double>(task.duration_ns);
+    if (IsDispatch(task)) return share * duration;
+    // Long code pays for the events in it, no more.
+    return std::min(share * duration, share * event_ns_ * (task.ops + task.calls));
   }
 
-  const Costs costs_;
+  const Range3 share_;
+  double event_ns_ = 0;
 };
 
 }  // namespace
@@ -63,7 +73,7 @@ FoundEdit FindObserver(const Model& model) {
     return FoundEdit::Absent("the cost of this recorder has not been calibrated");
   }
   const bool full = info.record_shapes == 1 || info.with_stack == 1 || info.profile_memory == 1;
-  return FoundEdit(std::make_unique<Observer>(full ? kFull : kLight));
+  return FoundEdit(std::make_unique<Observer>(model, full ? kFull : kLight));
 }
 
 }  // namespace hone::replay

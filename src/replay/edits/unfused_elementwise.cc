@@ -1,11 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
-// unfused-elementwise: chains of element-wise kernels become one.
+// unfused-elementwise: neighbouring kernels that only move data become one (torch.compile).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "replay/edits/chains.h"
 #include "replay/edits/edits.h"
 
 namespace hone::replay {
+namespace {
 
-FoundEdit FindUnfusedElementwise(const Model& /*model*/) {
-  return FoundEdit::Absent("this change has no model yet");
+using analyze::KernelFamily;
+
+// A fused chain moves what its largest kernel moves, and this share of what the others moved:
+// inputs that come from elsewhere and values kept for the backward pass. Fitted to GPT-2 and a
+// hand-written chain under torch.compile on an H200 (docs/user/whatif.md has both).
+constexpr Range3 kOthersLeft = {0.6, 0.25, 0.05};
+
+bool Fuses(KernelFamily family) {
+  switch (family) {
+    case KernelFamily::kNorm:
+    case KernelFamily::kSoftmax:
+    case KernelFamily::kElementwise:
+    case KernelFamily::kReduction:
+    case KernelFamily::kCopyCast:
+    case KernelFamily::kLoss:
+    case KernelFamily::kRandom: return true;
+    default: return false;
+  }
+}
+
+class UnfusedElementwise : public Edit {
+ public:
+  explicit UnfusedElementwise(std::vector<std::vector<TaskId>> chains)
+      : chains_(std::move(chains)) {}
+
+  void Apply(const Model& model, Guess guess, Plan& plan) const override {
+    std::vector<TaskId> left;
+    for (const std::vector<TaskId>& chain : chains_) {
+      left.clear();  // another edit may have removed some
+      Nanos largest = 0;
+      for (const TaskId task : chain) {
+        if (plan.duration_ns[task] <= 0) continue;
+        left.push_back(task);
+        largest = std::max(largest, plan.duration_ns[task]);
+      }
+      if (left.size() < 2) continue;
+      const double others = PlannedTime(left, plan) - static_cast<double>(largest);
+      ReplaceByOne(model, left, largest + static_cast<Nanos>(kOthersLeft.At(guess) * others), plan);
+    }
+  }
+
+  std::string Scope(const Model& model) const override {
+    std::size_t kernels = 0;
+    for (const std::vector<TaskId>& chain : chains_) kernels += chain.size();
+    const auto steps = static_cast<double>(model.graph().steps);
+    return fmt::format("{:.0f} kernels a step become {:.0f}", static_cast<double>(kernels) / steps,
+                       static_cast<double>(chains_.size()) / steps);
+  }
+
+ private:
+  const std::vector<std::vector<TaskId>> chains_;
+};
+
+}  // namespace
+
+FoundEdit FindUnfusedElementwise(const Model& model) {
+  const Graph& graph = model.graph();
+  std::vector<std::vector<TaskId>> open(graph.lanes.size()), chains;
+  const auto close = [&](std::vector<TaskId>& chain) {
+    if (chain.size() >= 2) chains.push_back(std::move(chain));
+    chain.clear();
+  };
+  for (TaskId t = 0; t < graph.tasks.size(); ++t) {
+    const Task& task = graph.tasks[t];
+    if (graph.lanes[task.lane].kind != LaneKind::kStream) continue;
+    std::vector<TaskId>& chain = open[task.lane];
+    const bool set = model.trace().device.kind[task.row] == trace::WorkKind::kSet;
+    if (set) continue;  // zeroes a buffer for one of them
+    const bool fuses = task.kind == TaskKind::kKernel && Fuses(model.Traits(task.row).family) &&
+                       !model.InOptimizer(task.row);
+    if (fuses) {
+      chain.push_back(t);
+    } else {
+      close(chain);
+    }
+  }
+  for (std::vector<TaskId>& chain : open) close(chain);
+  if (chains.empty()) {
+    return FoundEdit::Absent("no two neighbouring kernels in the steps could be one");
+  }
+  return FoundEdit(std::make_unique<UnfusedElementwise>(std::move(chains)));
 }
 
 }  // namespace hone::replay

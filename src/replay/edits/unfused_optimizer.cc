@@ -1,11 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
-// unfused-optimizer: the optimizer runs as a few large kernels.
+// unfused-optimizer: fused=True, a few kernels for all parameters.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
 #include "replay/edits/edits.h"
 
 namespace hone::replay {
+namespace {
 
-FoundEdit FindUnfusedOptimizer(const Model& /*model*/) {
-  return FoundEdit::Absent("this change has no model yet");
+using trace::kNoRow;
+using trace::RowId;
+
+// Fewer launches than this in an optimizer step are what a fused one needs.
+constexpr std::size_t kFewLaunches = 20;
+// Measured on the host of an H200 with fused Adam, torch 2.11: 0.36 ms for 48 parameters, 0.92 for
+// 161, 1.16 for 148, under a profiler.
+constexpr double kFusedHostNs = 0.15e6, kFusedHostPerParameterNs = 3'500;
+// A kernel over one small parameter is latency; what is above it is traffic, of which a fused
+// kernel needs 0.35 to 0.5 (seven passes over the parameters instead of about twenty).
+constexpr double kKernelLatencyNs = 1'500;
+constexpr Range3 kTrafficLeft = {0.8, 0.4, 0.3};
+// foreach=True already launches for many parameters at once; its host time falls to this share.
+constexpr double kForeachHostLeft = 0.4;
+
+struct OptimizerStep {
+  RowId row = kNoRow;
+  std::vector<TaskId> work;
+  double parameters = 0;  // 0: not known, the kernels serve many at once
+};
+
+bool IsFused(std::string_view kernel) { return kernel.find("Fused") != std::string_view::npos; }
+bool IsForeach(std::string_view kernel) {
+  return kernel.find("multi_tensor_apply") != std::string_view::npos;
+}
+
+class UnfusedOptimizer : public Edit {
+ public:
+  explicit UnfusedOptimizer(std::vector<OptimizerStep> steps) : steps_(std::move(steps)) {}
+
+  void Apply(const Model& model, Guess guess, Plan& plan) const override {
+    const Graph& graph = model.graph();
+    const trace::HostSlices& host = model.trace().host;
+    for (const OptimizerStep& step : steps_) {
+      double fused = step.parameters * kKernelLatencyNs;
+      for (const TaskId work : step.work) {
+        const auto duration = static_cast<double>(plan.duration_ns[work]);
+        fused += kTrafficLeft.At(guess) * std::max(0.0, duration - kKernelLatencyNs);
+        plan.RemoveWork(work);
+      }
+      // The first launch stays and carries the time of all.
+      plan.duration_ns[step.work.front()] = static_cast<Nanos>(fused);
+      plan.edges_off[step.work.front()] = 0;
+      const trace::Interval span{host.start_ns[step.row], host.end_ns(step.row)};
+      const std::uint16_t lane = model.LaneOf(step.row);
+      const double now = plan.HostTime(graph, lane, span);
+      const double then = step.parameters > 0
+                              ? kFusedHostNs + step.parameters * kFusedHostPerParameterNs
+                              : kForeachHostLeft * now;
+      if (then < now) plan.ScaleHost(graph, lane, span, then / now);
+    }
+  }
+
+  std::string Scope(const Model& /*model*/) const override {
+    std::size_t launches = 0;
+    for (const OptimizerStep& step : steps_) launches += step.work.size();
+    return fmt::format("{} launches an optimizer step become a few",
+                       launches / std::max<std::size_t>(steps_.size(), 1));
+  }
+
+ private:
+  const std::vector<OptimizerStep> steps_;
+};
+
+// Each parameter takes the same few operators: the typical number of calls of one of them.
+double CountParameters(const Model& model, const OptimizerStep& step) {
+  std::unordered_map<std::uint32_t, std::size_t> calls;
+  for (const TaskId work : step.work) {
+    const RowId op = model.trace().device.op[model.graph().tasks[work].row];
+    if (op != kNoRow) ++calls[static_cast<std::uint32_t>(model.trace().host.name[op])];
+  }
+  std::vector<std::size_t> counts;
+  counts.reserve(calls.size());
+  for (const auto& [name, count] : calls) counts.push_back(count);
+  if (counts.empty()) return static_cast<double>(step.work.size()) / 7;
+  std::sort(counts.begin(), counts.end());
+  return static_cast<double>(counts[counts.size() / 2]);
+}
+
+}  // namespace
+
+FoundEdit FindUnfusedOptimizer(const Model& model) {
+  const trace::Trace& trace = model.trace();
+  const std::vector<RowId> rows =
+      model.HostRows(trace::SliceKind::kAnnotation,
+                     [](std::string_view name) { return name.starts_with("Optimizer.step"); });
+  if (rows.empty()) return FoundEdit::Absent("no optimizer step is marked in the steps");
+  std::vector<OptimizerStep> steps;
+  bool fused = false;
+  for (const RowId row : rows) {
+    OptimizerStep step;
+    step.row = row;
+    bool many_at_once = false;
+    const auto last = trace.threads[trace.host.thread[row]].last_slice;
+    for (RowId i = row; i < last && trace.host.start_ns[i] < trace.host.end_ns(row); ++i) {
+      const RowId work = trace.host.kind[i] == trace::SliceKind::kApi ? model.WorkOf(i) : kNoRow;
+      if (work == kNoRow || trace.device.kind[work] != trace::WorkKind::kKernel) continue;
+      const TaskId task = model.graph().of_device[work];
+      if (task == kNoTask) continue;
+      fused = fused || IsFused(trace.DeviceName(work));
+      many_at_once = many_at_once || IsForeach(trace.DeviceName(work));
+      step.work.push_back(task);
+    }
+    if (step.work.size() < kFewLaunches) continue;
+    if (!many_at_once) step.parameters = CountParameters(model, step);
+    steps.push_back(std::move(step));
+  }
+  if (fused) return FoundEdit::Absent("the optimizer is fused already");
+  if (steps.empty()) {
+    return FoundEdit::Absent(
+        fmt::format("no optimizer step launches {} kernels or more", kFewLaunches));
+  }
+  return FoundEdit(std::make_unique<UnfusedOptimizer>(std::move(steps)));
 }
 
 }  // namespace hone::replay

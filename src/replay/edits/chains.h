@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replacing several kernels by one: what fusing edits share.
+#pragma once
+
+#include <span>
+
+#include "replay/model.h"
+#include "replay/plan.h"
+
+namespace hone::replay {
+
+// Of the host code that led up to a launch, what goes with the launch when its operator is no
+// longer called: the operator's dispatch, not the Python around it.
+inline constexpr double kDispatchShare = 0.7;
+
+// The first work takes `duration_ns`; the others vanish together with their launches.
+void ReplaceByOne(const Model& model, std::span<const TaskId> work, Nanos duration_ns, Plan& plan);
+
+// Sum of planned durations.
+double PlannedTime(std::span<const TaskId> work, const Plan& plan);
+
+}  // namespace hone::replay
