@@ -36,8 +36,8 @@ Place Places::Of(trace::RowId host_row) const {
   const std::vector<analyze::Step>& steps = case_.facts.steps.steps;
   const auto after = std::upper_bound(
       steps.begin(), steps.end(), place.start_ns,
-      [](Nanos time, const analyze::Step& step) { return time < step.span.begin_ns; });
-  if (after != steps.begin() && place.start_ns < (after - 1)->span.end_ns) {
+      [](Nanos time, const analyze::Step& step) { return time < step.host_span.begin_ns; });
+  if (after != steps.begin() && place.start_ns < (after - 1)->host_span.end_ns) {
     place.step = (after - 1)->name;
   }
   return place;

@@ -42,7 +42,7 @@ Series Read(const trace::Trace& trace, trace::Interval window, std::string_view 
 }  // namespace
 
 Judgement JudgeCpuOversubscribed(const Case& the_case) {
-  const trace::Interval window = the_case.facts.steps.steady_window;
+  const trace::Interval window = the_case.facts.steps.host_window;
   const Series cores = Read(the_case.trace, window, "cpu_cores");
   const Series runnable = Read(the_case.trace, window, "runnable_threads");
   const Series throttled = Read(the_case.trace, window, "throttled_usec");
