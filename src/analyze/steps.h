@@ -23,10 +23,10 @@ const char* StepSourceName(StepSource source);
 
 struct Step {
   std::string name;
-  std::int64_t number = -1;  // N of ProfilerStep#N; else the ordinal
+  std::int64_t number = -1;   // N of ProfilerStep#N; else the ordinal
   trace::Interval span;       // on the clock that Steps::device_clock names
   trace::Interval host_span;  // as the host marked it
-  bool warm_up = false;  // told apart by rule; warm-up steps count in no steady figure
+  bool warm_up = false;       // told apart by rule; warm-up steps count in no steady figure
 };
 
 struct StepStats {  // over steady steps

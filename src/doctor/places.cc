@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
 
 namespace hone::doctor {
 
@@ -11,6 +14,11 @@ std::string SourceText(std::string_view frame) {
   const analyze::SourceFrame parsed = analyze::ParseFrame(frame);
   if (parsed.file.empty()) return std::string(frame);
   return fmt::format("{}:{} ({})", parsed.file, parsed.line, parsed.function);
+}
+
+std::string Times(double per_step) {
+  const bool whole = std::abs(per_step - std::round(per_step)) < 0.005;
+  return Fixed(per_step, whole ? 0 : per_step < 1 ? 2 : 1);
 }
 
 Places::Places(const Case& the_case)
@@ -28,8 +36,8 @@ Place Places::Of(trace::RowId host_row) const {
   const std::vector<analyze::Step>& steps = case_.facts.steps.steps;
   const auto after = std::upper_bound(
       steps.begin(), steps.end(), place.start_ns,
-      [](Nanos time, const analyze::Step& step) { return time < step.span.begin_ns; });
-  if (after != steps.begin() && place.start_ns < (after - 1)->span.end_ns) {
+      [](Nanos time, const analyze::Step& step) { return time < step.host_span.begin_ns; });
+  if (after != steps.begin() && place.start_ns < (after - 1)->host_span.end_ns) {
     place.step = (after - 1)->name;
   }
   return place;

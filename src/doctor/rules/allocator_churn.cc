@@ -62,7 +62,7 @@ Judgement JudgeAllocatorChurn(const Case& the_case) {
   if (memory.longest == trace::kNoRow) return Judgement::Quiet();
   const auto steps = static_cast<double>(model.graph().steps);
   const auto a_step = [&](std::uint64_t count) {
-    return ThreeDigits(static_cast<double>(count) / steps);
+    return Times(static_cast<double>(count) / steps);
   };
 
   Finding finding;

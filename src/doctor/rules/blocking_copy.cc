@@ -39,7 +39,7 @@ Judgement JudgeBlockingCopy(const Case& the_case) {
   finding.effort = Effort::kOneWord;
   finding.title = "the host waits for copies to the device that could run by themselves";
   finding.evidence.push_back(fmt::format("{} waits a step, {} ms of host time",
-                                         Fixed(static_cast<double>(count) / steps, 1),
+                                         Times(static_cast<double>(count) / steps),
                                          ThreeDigits(static_cast<double>(waited) / 1e6 / steps)));
   finding.where.push_back(Places(the_case).Of(longest));
   finding.remedy = "batch = batch.to(\"cuda\", non_blocking=True)\n";

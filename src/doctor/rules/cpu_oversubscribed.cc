@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "doctor/places.h"
 #include "doctor/rules/rules.h"
 
 namespace hone::doctor {
@@ -41,7 +42,7 @@ Series Read(const trace::Trace& trace, trace::Interval window, std::string_view 
 }  // namespace
 
 Judgement JudgeCpuOversubscribed(const Case& the_case) {
-  const trace::Interval window = the_case.facts.steps.steady_window;
+  const trace::Interval window = the_case.facts.steps.host_window;
   const Series cores = Read(the_case.trace, window, "cpu_cores");
   const Series runnable = Read(the_case.trace, window, "runnable_threads");
   const Series throttled = Read(the_case.trace, window, "throttled_usec");
@@ -69,8 +70,7 @@ Judgement JudgeCpuOversubscribed(const Case& the_case) {
   }
   if (can_count) {
     finding.evidence.push_back(fmt::format("{} threads want to run on {} cores",
-                                           ThreeDigits(runnable.mean()),
-                                           ThreeDigits(cores.mean())));
+                                           Times(runnable.mean()), Times(cores.mean())));
   }
   finding.remedy =
       "torch.set_num_threads(4)            # a process; and OMP_NUM_THREADS=1 in loader workers\n"

@@ -157,8 +157,8 @@ Judgement JudgeHostSync(const Case& the_case) {
   const auto most =
       static_cast<std::size_t>(std::max_element(by_kind.begin(), by_kind.end()) - by_kind.begin());
   const Advice& advice = kAdvice[most];
-  finding.title = fmt::format(fmt::runtime(advice.title),
-                              ThreeDigits(static_cast<double>(count[most]) / steps));
+  finding.title =
+      fmt::format(fmt::runtime(advice.title), Times(static_cast<double>(count[most]) / steps));
   finding.remedy = advice.remedy;
   finding.effort = advice.effort;
   for (const Group& group : groups) {
@@ -167,7 +167,7 @@ Judgement JudgeHostSync(const Case& the_case) {
     finding.evidence.push_back(fmt::format(
         "{} in {}: {} a step, {} ms each", the_case.trace.HostName(group.longest),
         place.op.empty() ? std::string("no operator") : place.op,
-        ThreeDigits(static_cast<double>(group.count) / steps),
+        Times(static_cast<double>(group.count) / steps),
         ThreeDigits(static_cast<double>(group.total_ns) / 1e6 / static_cast<double>(group.count))));
     finding.where.push_back(std::move(place));
   }

@@ -98,8 +98,9 @@ std::string MoreWorkers(const analyze::LoaderFacts& loader, double step_ns) {
         "# where there are no cores left: decode once and store tensors, or augment on the GPU\n",
         Fixed(std::ceil(2 * step_ns / rest) / 2, 1));
   }
-  // Enough to make a batch in the time that the rest of the step takes, and one to spare.
-  const double needed = std::ceil(*loader.per_step_ns / rest) + 1;
+  // Enough to make a batch in the time that the rest of the step takes, and one to spare. A worker
+  // has one thread where the main process may use all, so it is given twice the time (assumed).
+  const double needed = std::ceil(2 * *loader.per_step_ns / rest) + 1;
   return fmt::format(
       "DataLoader(..., num_workers={:.0f}, pin_memory=True, persistent_workers=True)\n",
       std::clamp(needed, 2.0, 16.0));

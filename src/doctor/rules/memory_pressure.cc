@@ -59,7 +59,7 @@ Judgement JudgeMemoryPressure(const Case& the_case) {
     finding.title = "memory is full: the allocator flushes its cache to make room";
     finding.evidence.push_back(
         fmt::format("{} operators a step free memory and then allocate it: {} ms of host time",
-                    ThreeDigits(static_cast<double>(memory.retries) / steps),
+                    Times(static_cast<double>(memory.retries) / steps),
                     ThreeDigits(static_cast<double>(memory.retries_ns) / 1e6 / steps)));
     finding.where.push_back(Places(the_case).Of(memory.retry));
     if (full == nullptr) finding.confidence = Confidence::kMedium;

@@ -78,10 +78,10 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   finding.id = "python-hotspot";
   finding.fix = {"python-hotspot"};
   finding.effort = Effort::kFewLines;
-  finding.evidence.push_back(fmt::format(
-      "{} ms of a {} ms step ({:.0f} %), in {} {} a step", ThreeDigits(gone / 1e6),
-      ThreeDigits(model.graph().measured_step_ns() / 1e6), 100 * share,
-      ThreeDigits(static_cast<double>(hotspot->times) / steps), named ? "calls" : "pauses"));
+  finding.evidence.push_back(
+      fmt::format("{} ms of a {} ms step ({:.0f} %), in {} {} a step", ThreeDigits(gone / 1e6),
+                  ThreeDigits(model.graph().measured_step_ns() / 1e6), 100 * share,
+                  Times(static_cast<double>(hotspot->times) / steps), named ? "calls" : "pauses"));
   if (hotspot->computation != trace::kNoRow) {
     finding.evidence.push_back(fmt::format(
         "{} computes on the host inside it, {} ms at a time",

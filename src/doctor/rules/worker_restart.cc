@@ -19,7 +19,7 @@ namespace {
 trace::Interval AllSteps(const Case& the_case) {
   const std::vector<analyze::Step>& steps = the_case.facts.steps.steps;
   const bool first_of_job = steps.front().number <= 0 && steps.size() > 1;
-  return {steps[first_of_job ? 1 : 0].span.begin_ns, steps.back().span.end_ns};
+  return {steps[first_of_job ? 1 : 0].host_span.begin_ns, steps.back().host_span.end_ns};
 }
 
 // Without a replay: what the recorded steps lost to it.

@@ -279,7 +279,7 @@ Known<Hotspot> ByFrames(const Model& model) {
   }
   // The user's own code first: that is what they can change.
   const StringId name = 2 * time(best[1]) >= time(best[0]) ? best[1] : best[0];
-  const double least = kHotspotShare * static_cast<double>(graph.window.length());
+  const double least = kHotspotShare * static_cast<double>(graph.measured_ns);
   if (name == StringId::kEmpty || static_cast<double>(time(name)) < least) {
     return Known<Hotspot>::Absent("no Python function outside operators takes 2 % of a step");
   }
@@ -310,7 +310,7 @@ Known<Hotspot> ByPauses(const Model& model) {
   };
   for (std::size_t p = 0; p < pauses.size(); ++p) total[name_after(pauses[p])] += cut.host_ns()[p];
   const auto most = std::max_element(total.begin(), total.end());
-  const double least = kHotspotShare * static_cast<double>(graph.window.length());
+  const double least = kHotspotShare * static_cast<double>(graph.measured_ns);
   if (most == total.end() || static_cast<double>(*most) < least) {
     return Known<Hotspot>::Absent("no code outside operators takes 2 % of a step");
   }
