@@ -65,9 +65,9 @@ TEST(Loader, AbsentWithoutALoader) {
 
 Steps TwoSteadySteps() {
   Steps steps;
-  steps.steps = {{"a", 0, {0, 100'000}, true},
-                 {"b", 1, {100'000, 200'000}, false},
-                 {"c", 2, {200'000, 300'000}, false}};
+  steps.steps = {{"a", 0, {0, 100'000}, {0, 100'000}, true},
+                 {"b", 1, {100'000, 200'000}, {100'000, 200'000}, false},
+                 {"c", 2, {200'000, 300'000}, {200'000, 300'000}, false}};
   steps.warm_up_count = 1;
   StepStats stats;
   stats.median_ns = 100'000;

@@ -23,7 +23,7 @@ Steps StepsOf(std::vector<trace::Interval> spans, std::size_t warm_up = 0) {
   Steps steps;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     Step& step = steps.steps.emplace_back();
-    step.span = spans[i];
+    step.span = step.host_span = spans[i];
     step.warm_up = i < warm_up;
   }
   steps.warm_up_count = warm_up;

@@ -23,11 +23,21 @@ class StepsTest : public testing::Test {
                                    .kind = kind,
                                    .thread = builder_.ThreadFor(1, tid)});
   }
-  void Kernel(Nanos start, Nanos end, const std::string& name, std::int64_t stream = 7) {
+  void Kernel(Nanos start, Nanos end, const std::string& name, std::int64_t stream = 7,
+              std::int64_t correlation = 0) {
     builder_.Add(trace::WorkInput{.start_ns = start,
                                   .duration_ns = end - start,
                                   .name = builder_.Intern(name),
-                                  .stream = builder_.StreamFor(0, stream)});
+                                  .stream = builder_.StreamFor(0, stream),
+                                  .correlation = correlation});
+  }
+  void Launch(Nanos start, std::int64_t correlation) {
+    builder_.Add(trace::SliceInput{.start_ns = start,
+                                   .duration_ns = 500,
+                                   .name = builder_.Intern("cudaLaunchKernel"),
+                                   .kind = SliceKind::kApi,
+                                   .thread = builder_.ThreadFor(1, 1),
+                                   .id = correlation});
   }
   Steps Find() {
     trace_ = std::move(builder_).Finish();
@@ -292,6 +302,37 @@ TEST_F(StepsTest, EmptyTrace) {
   const Steps steps = Find();
   EXPECT_EQ(steps.source, StepSource::kNone);
   EXPECT_EQ(steps.steady_window, trace::Interval{});
+}
+
+// Four steps of 10 µs on the host, each launching one kernel of 100 µs: the device is the clock.
+TEST_F(StepsTest, HostThatRunsAheadIsToldByTheDevice) {
+  for (int i = 0; i < 4; ++i) {
+    const Nanos at = 1'000'000 + i * 10'000;
+    Mark(at, at + 10'000, "ProfilerStep#" + std::to_string(i));
+    Launch(at + 1'000, 100 + i);
+    Kernel(2'000'000 + i * 100'000, 2'000'000 + i * 100'000 + 99'000, "gemm", 7, 100 + i);
+  }
+  const Steps steps = Find();
+  EXPECT_TRUE(steps.device_clock);
+  ASSERT_EQ(steps.steps.size(), 4U);
+  EXPECT_EQ(steps.steps[0].span, (trace::Interval{2'000'000, 2'099'000}));
+  EXPECT_EQ(steps.steps[3].span, (trace::Interval{2'299'000, 2'399'000}));
+  EXPECT_EQ(steps.steps[3].host_span, (trace::Interval{1'030'000, 1'040'000}));
+  EXPECT_EQ(steps.stats->median_ns, 100'000);
+  EXPECT_EQ(steps.host_window, (trace::Interval{1'000'000, 1'040'000}));
+}
+
+// The device is behind by a constant queue: marks and device agree, the marks stay.
+TEST_F(StepsTest, ConstantLagKeepsTheMarks) {
+  for (int i = 0; i < 4; ++i) {
+    const Nanos at = 1'000'000 + i * 100'000;
+    Mark(at, at + 100'000, "ProfilerStep#" + std::to_string(i));
+    Launch(at + 1'000, 100 + i);
+    Kernel(2'000'000 + i * 100'000, 2'000'000 + i * 100'000 + 99'000, "gemm", 7, 100 + i);
+  }
+  const Steps steps = Find();
+  EXPECT_FALSE(steps.device_clock);
+  EXPECT_EQ(steps.steps[1].span, (trace::Interval{1'100'000, 1'200'000}));
 }
 
 }  // namespace

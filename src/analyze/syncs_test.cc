@@ -85,7 +85,8 @@ TEST(Syncs, PerStepCountsSteadyStepsOnly) {
   for (int i = 0; i < 6; ++i) sketch.Call("cudaStreamSynchronize", i * 100 + 10, i * 100 + 20);
   Steps steps;
   for (int i = 0; i < 3; ++i) {
-    steps.steps.push_back({"s", i, {i * 100'000, i * 100'000 + 90'000}, i == 0});
+    const trace::Interval span{i * 100'000, i * 100'000 + 90'000};
+    steps.steps.push_back({"s", i, span, span, i == 0});
   }
   steps.warm_up_count = 1;
   const Trace trace = sketch.Finish();

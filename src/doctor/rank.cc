@@ -43,6 +43,9 @@ constexpr std::array kRelations = {
     Relation{"exposed-comm", "comm-unoverlapped"},
     Relation{"exposed-comm", "straggler"},
     Relation{"host-sync", "checkpoint-stall"},
+    Relation{"host-sync", "autotune-in-loop"},
+    Relation{"allocator-churn", "autotune-in-loop"},
+    Relation{"python-hotspot", "worker-restart"},
 };
 
 Words WordsOf(const Finding& finding) { return {finding.fix.begin(), finding.fix.end()}; }
@@ -79,9 +82,7 @@ bool PredictOne(Finding& finding, const replay::WhatIf& whatif) {
   finding.speedup = step.likely_ns > 0 ? Known<double>(bare / step.likely_ns)
                                        : Known<double>::Absent("the predicted step has no length");
   if (bare <= 0) return false;
-  // Between what is likely and what is left of it if the fix helps least.
-  const double sure = whatif.SureGain(WordsOf(finding));
-  const double share = (sure + std::min(sure, bare - step.high_ns)) / 2 / bare;
+  const double share = whatif.SureGain(WordsOf(finding)) / bare;
   finding.severity = SeverityOf(share);
   return share >= kLeastShare;
 }
@@ -140,9 +141,9 @@ void PlaceObserver(std::vector<Finding>& findings) {
   if (observer == findings.end()) return;
   Finding moved = std::move(*observer);
   findings.erase(observer);
-  const auto last_high = std::find_if(
-      findings.rbegin(), findings.rend(),
-      [](const Finding& finding) { return finding.severity == Severity::kHigh; });
+  const auto last_high =
+      std::find_if(findings.rbegin(), findings.rend(),
+                   [](const Finding& finding) { return finding.severity == Severity::kHigh; });
   findings.insert(last_high.base(), std::move(moved));
 }
 

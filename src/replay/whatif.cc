@@ -49,7 +49,9 @@ double WhatIf::SureGain(const std::vector<std::string_view>& ids) const {
   const double likely = bare_.likely_ns - Step(ids, Guess::kLikely, Guess::kLikely);
   const double cautious =
       Step({}, Guess::kLikely, Guess::kMost) - Step(ids, Guess::kLikely, Guess::kMost);
-  return std::min(likely, cautious);
+  const double least = bare_.likely_ns - Step(ids, Guess::kLeast, Guess::kLikely);
+  const double sure = std::min(likely, cautious);
+  return (sure + std::min(sure, least)) / 2;
 }
 
 Prediction WhatIf::Predict(const std::vector<std::string_view>& ids) const {

@@ -40,8 +40,9 @@ class WhatIf {
   // Step with these edits on top of bare(). Words without a target change nothing.
   Prediction Predict(const std::vector<std::string_view>& ids) const;
 
-  // What these edits give back even if the recorder costs as much as it may: a gain that would go
-  // away without the recorder is not the program's. Nanoseconds a step.
+  // What these edits surely give back, in nanoseconds a step: no more than is left if the recorder
+  // costs as much as it may (a gain that goes away with the recorder is not the program's), and
+  // between what is likely and what the edits give at least.
   double SureGain(const std::vector<std::string_view>& ids) const;
 
  private:

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/worker_lane.h"
 
+#include <algorithm>
+
 namespace hone::replay {
 
 void AddWorkerLane(const GraphInput& input, Draft& draft) {
   if (draft.tasks.empty() || input.loader != analyze::LoaderMode::kWorkers) return;
   std::vector<Task>& main = draft.tasks[0];
-  Nanos waited = 0;
+  std::vector<Nanos> waits;
   for (const Task& task : main) {
-    if (task.kind == TaskKind::kInput) waited += task.duration_ns;
+    if (task.kind == TaskKind::kInput) waits.push_back(task.duration_ns);
   }
-  if (static_cast<double>(waited) < kWorkersSetPace * static_cast<double>(draft.window.length())) {
-    return;
-  }
+  if (waits.empty()) return;
+  const auto middle = waits.begin() + static_cast<std::ptrdiff_t>(waits.size() / 2);
+  std::nth_element(waits.begin(), middle, waits.end());
+  const double per_fetch =
+      static_cast<double>(draft.window.length()) / static_cast<double>(waits.size());
+  if (static_cast<double>(*middle) < kWorkersSetPace * per_fetch) return;
   const auto lane = static_cast<std::uint16_t>(draft.lanes.size());
   draft.lanes.push_back({LaneKind::kWorkers, 0, draft.window.begin_ns});
   std::vector<Task> made;

@@ -6,8 +6,9 @@
 
 namespace hone::replay {
 
-// Waits of this share of the window or more mean that the workers set the pace; below it their
-// speed cannot be seen.
+// When the median fetch waits for this share of the time between two fetches or more, the workers
+// set the pace; below it their speed cannot be seen. A few long waits (an epoch's end) do not
+// count.
 inline constexpr double kWorkersSetPace = 0.05;
 
 // After the host's lanes. Only for loaders with workers: a loader in the process itself is host

@@ -32,6 +32,10 @@ constexpr double kTolerance = 0.99;
 // sequence that grows makes some kernels longer, a clock nearly all.
 constexpr double kComparable = 0.5, kMost = 0.6;
 
+// In less than this a device may only be settling from the clock it idled at to the one that its
+// power allows: healthy jobs of 50 ms on an H200 do. Heat takes seconds.
+constexpr Nanos kLongEnough = kSecond;
+
 struct Slowdown {
   bool comparable = false;
   bool slower = false;
@@ -247,8 +251,11 @@ Judgement JudgeGpuThrottled(const Case& the_case) {
     finding.title = fmt::format(
         "the same kernels grow {:.0f} % slower while they are recorded: the clock falls",
         100 * (kernels.ratio - 1));
-    finding.confidence = Confidence::kMedium;
-    finding.severity = 1 - 1 / kernels.ratio >= kHighShare ? Severity::kHigh : Severity::kMedium;
+    const bool brief = the_case.facts.steps.steady_window.length() < kLongEnough;
+    finding.confidence = brief ? Confidence::kLow : Confidence::kMedium;
+    finding.severity = brief                                 ? Severity::kLow
+                       : 1 - 1 / kernels.ratio >= kHighShare ? Severity::kHigh
+                                                             : Severity::kMedium;
     finding.evidence.push_back(fmt::format(
         "kernel time a step in four parts of the recording: {:.2f}, {:.2f}, {:.2f}, {:.2f} ms",
         kernels.per_step_ns[0] / 1e6, kernels.per_step_ns[1] / 1e6, kernels.per_step_ns[2] / 1e6,

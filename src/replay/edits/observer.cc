@@ -35,8 +35,9 @@ class Observer : public Edit {
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     const Graph& graph = model.graph();
     for (TaskId t = 0; t < graph.tasks.size(); ++t) {
-      plan.duration_ns[t] -=
-          std::min(plan.duration_ns[t], static_cast<Nanos>(CostOf(graph.tasks[t], guess)));
+      const Task& task = graph.tasks[t];
+      if (task.kind == TaskKind::kWait && model.ByProfiler(task.row)) plan.DropWait(t);
+      plan.duration_ns[t] -= std::min(plan.duration_ns[t], static_cast<Nanos>(CostOf(task, guess)));
     }
   }
 
