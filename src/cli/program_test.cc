@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "cli/help_pages.h"
 #include "cli/markdown_text.h"
+#include "doctor/rule.h"
 #include "replay/edit.h"
 #include "report/tables.h"
 
@@ -247,6 +248,21 @@ TEST(Help, TheManualNamesEveryFix) {
   for (const replay::EditInfo& edit : replay::AllEdits()) {
     EXPECT_NE(PageText("whatif").find(std::string("| `") + edit.id + "` |"), std::string::npos)
         << edit.id;
+  }
+}
+
+TEST(Help, EveryRuleHasAPage) {
+  std::vector<std::string> ids = {"healthy"};  // heard after the others, in no list
+  for (const doctor::RuleInfo& rule : doctor::AllRules()) ids.emplace_back(rule.id);
+  for (const std::string& id : ids) {
+    const auto page = std::find_if(HelpPages().begin(), HelpPages().end(),
+                                   [&](const HelpPage& p) { return p.rule && id == p.name; });
+    EXPECT_NE(page, HelpPages().end()) << "no docs/user/rules/" << id << ".md";
+  }
+  for (const HelpPage& page : HelpPages()) {
+    if (!page.rule) continue;
+    EXPECT_NE(std::find(ids.begin(), ids.end(), page.name), ids.end())
+        << "docs/user/rules/" << page.name << ".md is about no rule";
   }
 }
 

@@ -70,7 +70,7 @@ TEST(TextReport, FindingsLeadWithWhatToType) {
         "train.py:46  DataLoader(..., num_workers=12,", "     torch.backends.cudnn.allow_tf32",
         "…  1 more: --all", "together: 95.0 → 29.0 ms a step predicted (26.0–33.0)", "1.4 %",
         "100 ms recorded, about 95.0 ms without it",
-        "fragmentation, memory-pressure: no memory events", "hone whatif"}) {
+        "fragmentation, memory-pressure: record with profile_memory=True", "hone whatif"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   // Told as a sentence only; and 3 % after the others is 3 % before them.

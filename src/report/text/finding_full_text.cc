@@ -19,7 +19,8 @@ using doctor::Finding;
 
 namespace {
 
-constexpr std::size_t kMostName = 60;  // columns of one name among others
+constexpr std::size_t kFirstReasons = 3;  // why rules did not look, on the first screen
+constexpr std::size_t kMostName = 60;     // columns of one name among others
 
 std::string PlaceText(const doctor::Place& place, const Style& style) {
   std::vector<std::string> parts;
@@ -31,26 +32,44 @@ std::string PlaceText(const doctor::Place& place, const Style& style) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Code whole, with its indentation. What is wider than the screen goes on in the next line,
-// comments as comments.
-void WriteCode(std::string_view code, const Style& style, std::ostream& out) {
+// "no shapes in this trace; record with record_shapes=True" ends with what to do about it.
+std::string WayOut(const std::string& why) {
+  const std::size_t last = why.rfind("; ");
+  return last == std::string::npos ? why : why.substr(last + 2);
+}
+
+// One line of code, wrapped where it is wider than `width`: comments stay comments, the rest of
+// code is indented.
+void WriteCodeLine(const std::string& line, std::size_t width, const Style& style,
+                   std::ostream& out) {
   constexpr std::size_t kIndent = kNumberWidth + 4;
-  const std::size_t width = style.width - kIndent;
+  const std::size_t start = std::min({line.find_first_not_of(' '), line.size(), width / 2});
+  std::string front(start, ' ');
+  std::string text = style.Clean(std::string_view(line).substr(start));
+  const bool wide = start + DisplayWidth(text) > width;
+  const std::size_t remark = text.rfind(" # ");
+  if (wide && remark != std::string::npos) {
+    WriteCodeLine(front + text.substr(remark + 1), width, style, out);
+    text.erase(text.find_last_not_of(' ', remark) + 1);
+  }
+  const bool comment = text.rfind("# ", 0) == 0;
+  if (comment) {
+    front += "# ";
+    text.erase(0, 2);
+  }
+  const bool fits = front.size() + DisplayWidth(text) <= width;
+  for (const std::string& part : WrapWords(text, fits ? width : width - front.size() - 4)) {
+    std::string row = std::string(kIndent, ' ') + CodeLine(front + part, width, style);
+    row.erase(row.find_last_not_of(' ') + 1);
+    out << row << '\n';
+    if (!comment) front = std::string(start + 4, ' ');
+  }
+}
+
+void WriteCode(std::string_view code, const Style& style, std::ostream& out) {
   if (!code.empty()) out << "     " << style.Paint(Tone::kFaint, "type") << '\n';
   for (const std::string& line : LinesOf(code)) {
-    const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
-    const bool comment = line.compare(start, 2, "# ") == 0;
-    const std::string text =
-        style.Clean(std::string_view(line).substr(comment ? start + 2 : start));
-    std::string front = std::string(std::min(start, width / 2), ' ') + (comment ? "# " : "");
-    const bool fits = front.size() + DisplayWidth(text) <= width;
-    const std::size_t room = fits ? width : width - front.size() - 4;
-    for (const std::string& part : WrapWords(text, room)) {
-      std::string row = CodeLine(front + part, width, style);
-      row.erase(row.find_last_not_of(' ') + 1);
-      out << (row.empty() ? "" : std::string(kIndent, ' ')) << row << '\n';
-      if (!comment) front = std::string(std::min(start, width / 2) + 4, ' ');
-    }
+    WriteCodeLine(line, style.width - kNumberWidth - 4, style, out);
   }
 }
 
@@ -101,29 +120,29 @@ void WriteNotChecked(const Report& report, bool all, const Style& style, std::os
   if (!report.diagnosis || report.diagnosis->not_checked.empty()) return;
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const doctor::NotChecked& rule : report.diagnosis->not_checked) {
+    const std::string why = all ? rule.why : WayOut(rule.why);
     const auto found = std::find_if(reasons.begin(), reasons.end(),
-                                    [&](const auto& reason) { return reason.first == rule.why; });
+                                    [&](const auto& reason) { return reason.first == why; });
     if (found == reasons.end()) {
-      reasons.push_back({rule.why, {rule.id}});
+      reasons.push_back({why, {rule.id}});
     } else {
       found->second.push_back(rule.id);
     }
   }
   std::stable_sort(reasons.begin(), reasons.end(),
                    [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
-  constexpr std::size_t kFew = 3;
+  const std::size_t shown = all ? reasons.size() : std::min(reasons.size(), kFirstReasons);
   out << '\n';
-  for (std::size_t i = 0; i < reasons.size() && (all || i < kFew); ++i) {
+  for (std::size_t i = 0; i < shown; ++i) {
     WriteLabelled(
         i == 0 ? "not checked" : "", kLabelWidth,
         style.Clean(fmt::format("{}: {}", fmt::join(reasons[i].second, ", "), reasons[i].first)),
         style, out);
   }
-  if (!all && reasons.size() > kFew) {
-    WriteLabelled("", kLabelWidth,
-                  fmt::format("{} {} more reasons: --all", style.more(), reasons.size() - kFew),
-                  style, out);
-  }
+  if (shown == reasons.size()) return;
+  std::size_t rules = 0;
+  for (std::size_t i = shown; i < reasons.size(); ++i) rules += reasons[i].second.size();
+  WriteLabelled("", kLabelWidth, fmt::format("{} {} more: --all", style.more(), rules), style, out);
 }
 
 }  // namespace hone::report

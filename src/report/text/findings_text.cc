@@ -66,10 +66,8 @@ class AdviceList {
     for (std::size_t i = 0; i < advice_.size(); ++i) gains_[i] = GainText(*advice_[i], 1, style_);
   }
 
-  void Write() const {
-    out_ << "  "
-         << style_.Paint(Tone::kStrong,
-                         PadRight("what to do, best first", kNumberWidth + TitleWidth()))
+  void Write(std::string_view title) const {
+    out_ << "  " << style_.Paint(Tone::kStrong, PadRight(title, kNumberWidth + TitleWidth()))
          << style_.Paint(Tone::kFaint, Figures("gives back", "sure", "effort")) << '\n';
     for (std::size_t i = 0; i < advice_.size(); ++i) WriteOne(*advice_[i], i + 1);
   }
@@ -197,7 +195,8 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool
   if (!advice.empty()) {
     if (healthy != nullptr) out << '\n';
     if (!all && advice.size() > kFirstFindings) advice.resize(kFirstFindings);
-    AdviceList(advice, !all, style, out).Write();
+    AdviceList(advice, !all, style, out)
+        .Write(healthy == nullptr ? "what to do, best first" : "what is left, best first");
     if (found > advice.size()) {
       out << "  "
           << style.Paint(Tone::kFaint,

@@ -14,7 +14,8 @@ std::string SpeedupText(double speedup) {
 std::string MillisText(double nanos) { return ThreeDigits(nanos / 1e6); }
 
 std::string RangeText(const replay::Prediction& prediction, const Style& style) {
-  return MillisText(prediction.low_ns) + std::string(style.dash()) + MillisText(prediction.high_ns);
+  const std::string low = MillisText(prediction.low_ns), high = MillisText(prediction.high_ns);
+  return low == high ? low : low + std::string(style.dash()) + high;
 }
 
 }  // namespace hone::report

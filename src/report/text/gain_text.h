@@ -13,7 +13,7 @@ namespace hone::report {
 std::string SpeedupText(double speedup);
 // Three digits in milliseconds, without the unit: "0.850", "28.4", "191".
 std::string MillisText(double nanos);
-// "25.1–31.2", with the digits of MillisText.
+// "25.1–31.2", with the digits of MillisText; one number where both read the same.
 std::string RangeText(const replay::Prediction& prediction, const Style& style);
 
 }  // namespace hone::report
