@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from parts import conv_net, endless
 
-LABEL = {"first": "healthy", "all": [], "fix": [], "not": ["input-bound", "input-bound"],
+LABEL = {"first": "healthy", "all": [], "fix": [], "not": ["input-bound"],
          "lead": 26, "schedule": {"warmup": 4}}
 
 
