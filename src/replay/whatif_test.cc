@@ -6,8 +6,8 @@
 namespace hone::replay {
 namespace {
 
-// Steps of 1 ms: 24 operators of 20 us with kernels of 3 us, then .item() behind a kernel of 300 us,
-// then code until the end.
+// Steps of 1 ms: 24 operators of 20 us with kernels of 3 us, then .item() behind a kernel of 300
+// us, then code until the end.
 Replayed Sample() {
   TraceSketch sketch;
   MarkSteps(sketch, 4, 1000);
