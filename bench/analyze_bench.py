@@ -101,6 +101,19 @@ def shapes(plain, folder, options):
         path.unlink()
 
 
+def whole_answer(source, folder, options):
+    """All rules and the replay included; the limit is the product's, the growth must be linear."""
+    print("\nthe whole answer: analysis, replay and every rule (wanted: 70 MB in under 0.5 s, linear)")
+    row("raw MB", "s (min / median / max)", "ms/MB", "wanted")
+    for megabytes in (70, 140, 280, 560):
+        path = folder / "answer.json.gz"
+        raw, _ = make_trace.write_repeated(source, path, megabytes)
+        seconds = [hone(path, options)[0] for _ in range(options.runs)]
+        row(f"{raw / 1e6:.0f}", spread(seconds, "{:.3f}"), f"{statistics.median(seconds) / raw * 1e9:.2f}",
+            "< 0.5 s" if megabytes == 70 else "")
+        path.unlink()
+
+
 def small(paths, options):
     print("\nsmall traces, ms of the whole process (wanted: well under 100)")
     row("trace", "min / median / max", "", "")
@@ -137,6 +150,7 @@ def main():
             each = against_json_load(path.name, big, raw, events, options)
             plain = plain or each
             big.unlink()
+        whole_answer(source, folder, options)
         small((traces / "tiny_bad_light.json.gz", source), options)
         shapes(plain, folder, options)
         if options.curve:

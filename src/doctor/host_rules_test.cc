@@ -153,6 +153,26 @@ TEST(InputBoundRule, NamesTheFunctionThatTakesMostOfTheLoading) {
   EXPECT_EQ(finding->where.front().source, "data.py:30 (augment)");
 }
 
+TEST(NaiveAttentionRule, NamesTheLineOfTheUser) {
+  const Look look(Steps([](TraceSketch& sketch, double at, int i) {
+    const std::int64_t id = 100 + 10 * i;
+    const std::string product = "nvjet_sm90_tst_128x128_64x6_2x1_v_bz_NTT";
+    sketch.Python("model.py(12): attend", at, at + 80);
+    sketch.Op("aten::bmm", at + 5, at + 20).Launch(at + 10, id);
+    sketch.Kernel(at + 20, at + 600, id, 7, product);
+    sketch.Python("torch/nn/functional.py(2100): softmax", at + 25, at + 45);
+    sketch.Op("aten::_softmax", at + 30, at + 40).Launch(at + 33, id + 1);
+    sketch.Kernel(at + 601, at + 1200, id + 1, 7, "softmax_warp_forward");
+    sketch.Op("aten::bmm", at + 50, at + 65).Launch(at + 55, id + 2);
+    sketch.Kernel(at + 1201, at + 1800, id + 2, 7, product);
+    sketch.Call("cudaDeviceSynchronize", at + 90, at + 1805, id + 3);
+    return at + 1810;
+  }));
+  const Finding* finding = look.Find("naive-attention");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->where.front().source, "model.py:12 (attend)");
+}
+
 // Steps of 3 ms; those that save copy 128 MB back and take 40 ms more.
 Look LookAtSaving(int steps_that_save) {
   TraceSketch sketch;

@@ -17,8 +17,12 @@ constexpr Nanos kTypicalTurnaround = 1 * kMicrosecond;
 // A start that is later than queue and launch explain by more than this was waiting for something.
 constexpr Nanos kUnexplained = 5 * kMicrosecond;
 
+// A call this long was held back, or did much before it submitted its work (a CUDA graph).
+constexpr Nanos kLongCall = 50 * kMicrosecond;
+
 struct Candidate {  // device work of the window
   RowId work = kNoRow;
+  bool late = false;              // submitted when its call ended, which launched_ns then is
   Nanos launched_ns = INT64_MIN;  // start of its call; INT64_MIN: not in the file
   Nanos before_ns = INT64_MIN;    // end of the work before it on its stream; INT64_MIN: none
 };
@@ -49,6 +53,7 @@ class DeviceWriter {
   void Calibrate();
   void Add(const Candidate& candidate);
   std::uint16_t LaneOf(RowId work, Nanos before);
+  Place EndOfCall(RowId call) const;
   RowId EventSource(const Candidate& candidate) const;
 
   const GraphInput& input_;
@@ -80,7 +85,14 @@ void DeviceWriter::Choose() {
         device.start_ns[w] >= draft_.window.begin_ns && device.start_ns[w] < draft_.window.end_ns;
     const bool queued_before = any_linked && w < first_linked[device.stream[w]];
     if (linked || (call == kNoRow && inside && !queued_before)) {
-      chosen_.push_back({w, linked ? input_.trace.host.start_ns[call] : INT64_MIN, before});
+      Candidate candidate{w, false, INT64_MIN, before};
+      if (linked) {
+        candidate.late = input_.trace.host.duration_ns[call] >= kLongCall &&
+                         device.start_ns[w] >= input_.trace.host.end_ns(call);
+        candidate.launched_ns =
+            candidate.late ? input_.trace.host.end_ns(call) : input_.trace.host.start_ns[call];
+      }
+      chosen_.push_back(candidate);
       if (!linked) ++found_.unlinked;
     } else if (foreign && inside && input_.trace.host.start_ns[call] >= draft_.window.begin_ns) {
       ++found_.unlinked;
@@ -117,6 +129,18 @@ std::uint16_t DeviceWriter::LaneOf(RowId work, Nanos before) {
     draft_.tasks.emplace_back();
   }
   return lane_of_[stream];
+}
+
+// The last task of the call: its end, where it has one of its own.
+Place DeviceWriter::EndOfCall(RowId call) const {
+  Place place = draft_.of_call[call];
+  const std::vector<Task>& tasks = draft_.tasks[place.lane];
+  const std::uint32_t next = place.index + 1;
+  if (next < tasks.size() && tasks[next].kind == TaskKind::kWait &&
+      tasks[next].row == tasks[place.index].row) {
+    place.index = next;
+  }
+  return place;
 }
 
 // Work of another stream of the same device that ended after this one could have started, and last
@@ -180,8 +204,8 @@ void DeviceWriter::Add(const Candidate& c) {
   if (linked) {
     DraftEdge edge;
     edge.to = place;
-    edge.from = draft_.of_call[device.api[c.work]];
-    edge.from_start = true;
+    edge.from = c.late ? EndOfCall(device.api[c.work]) : draft_.of_call[device.api[c.work]];
+    edge.from_start = !c.late;
     edge.lag_ns = launch_lag;
     draft_.edges.push_back(edge);
   }

@@ -172,6 +172,11 @@ void LaneWriter::Call(RowId row) {
     const RowId by = index_.HeldBackBy(row);
     if (by != kNoRow) waits.push_back({by, true});
   }
+  // Work from before the window is not replayed: the time spent on it stays with the call.
+  std::erase_if(waits, [&](const WaitTarget& wait) {
+    const RowId launch = input_.trace.device.api[wait.work];
+    return launch == kNoRow || host.start_ns[launch] < draft_.window.begin_ns;
+  });
   if (launches) {
     call.kind = TaskKind::kLaunch;
   } else if (what == ApiClass::kAllocate || what == ApiClass::kFree) {

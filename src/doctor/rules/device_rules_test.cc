@@ -7,11 +7,12 @@
 namespace hone::doctor {
 namespace {
 
-trace::Trace Scaled(const std::vector<double>& scale) {
+trace::Trace Scaled(const std::vector<double>& scale, double longer = 1) {
   DeviceSteps steps;
   Nanos at = 0;
   for (std::size_t i = 0; i < scale.size(); ++i) {
-    const auto length = static_cast<Nanos>(static_cast<double>(DeviceSteps::kStep) * scale[i]);
+    const auto length =
+        static_cast<Nanos>(longer * static_cast<double>(DeviceSteps::kStep) * scale[i]);
     steps.Step(static_cast<int>(i) + 1, at, 528, 0.99, length);
     at += length;
   }
@@ -19,10 +20,20 @@ trace::Trace Scaled(const std::vector<double>& scale) {
 }
 
 TEST(GpuThrottled, TheSameKernelsGrowSlower) {
-  const Diagnosis diagnosis = DiagnoseTrace(Scaled({1, 1.03, 1.06, 1.1, 1.13, 1.16}));
+  const Diagnosis diagnosis = DiagnoseTrace(Scaled({1, 1.03, 1.06, 1.1, 1.13, 1.16}, 100));
   const Finding* finding = FindingOf(diagnosis, "gpu-throttled");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->confidence, Confidence::kMedium);
+  EXPECT_EQ(finding->severity, Severity::kMedium);
+}
+
+// In under a second the clock may only be settling.
+TEST(GpuThrottled, BriefRecordingIsNoAlarm) {
+  const Diagnosis diagnosis = DiagnoseTrace(Scaled({1, 1.03, 1.06, 1.1, 1.13, 1.16}));
+  const Finding* finding = FindingOf(diagnosis, "gpu-throttled");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kLow);
+  EXPECT_EQ(finding->confidence, Confidence::kLow);
 }
 
 TEST(GpuThrottled, LessThanEightPercentOrUpAndDownIsQuiet) {

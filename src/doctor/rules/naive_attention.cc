@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // naive-attention: softmax(q kᵀ) v spelled out.
-#include <fmt/format.h>
-
+#include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "replay/edits/attention.h"
 
@@ -29,16 +28,7 @@ Judgement JudgeNaiveAttention(const Case& the_case) {
       "# Hugging Face: from_pretrained(..., attn_implementation=\"sdpa\")\n";
   finding.effort = Effort::kFewLines;
   const std::vector<replay::Attention> found = replay::FindAttention(model);
-  if (!found.empty()) {
-    const trace::RowId softmax = found.front().softmax;
-    Place place;
-    place.op = std::string(the_case.trace.HostName(softmax));
-    const trace::RowId frame = model.lineage().python[softmax];
-    if (frame != trace::kNoRow) place.source = std::string(the_case.trace.HostName(frame));
-    place.start_ns = the_case.trace.host.start_ns[softmax];
-    place.duration_ns = the_case.trace.host.duration_ns[softmax];
-    finding.where.push_back(place);
-  }
+  if (!found.empty()) finding.where.push_back(Places(the_case).Of(found.front().softmax));
   return Judgement::Fires(std::move(finding));
 }
 

@@ -78,7 +78,8 @@ TEST(Decoding, PredictionStaysInsideItsRange) {
   const double first = 1.0 / 6;  // the first pass stays
   EXPECT_NEAR(step.low_ns / whatif.bare().likely_ns, first + (1 - first) * 0.01, 0.03);
   EXPECT_NEAR(step.likely_ns / whatif.bare().likely_ns, first + (1 - first) * 0.15, 0.03);
-  EXPECT_NEAR(step.high_ns / whatif.bare().likely_ns, first + (1 - first) * 0.5, 0.04);
+  // Brief recordings add a tenth for a clock that has not settled.
+  EXPECT_NEAR(step.high_ns / whatif.bare().likely_ns, 1.1 * (first + (1 - first) * 0.5), 0.04);
 }
 
 }  // namespace

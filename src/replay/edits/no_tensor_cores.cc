@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <vector>
 
+#include "analyze/modelled_calls.h"
 #include "replay/edits/edits.h"
 
 namespace hone::replay {
@@ -19,10 +21,11 @@ using trace::kNoRow;
 using trace::RowId;
 
 // Of its peak, what an fp32 matmul on plain cores reaches (H200, GPT-2 and 4,096-wide layers).
-constexpr double kFp32Reached = 0.75;
-// Of theirs, what the matrix units reach depends on the size of the product: 0.38 at 40 GFLOP
-// (GPT-2's layers of 8,192 tokens), 0.66 at 280 GFLOP; measured on an H200 with TF32.
-constexpr double kReachedAt40 = 0.38, kReachedAt280 = 0.66, kLeastReached = 0.15;
+constexpr double kFp32Reached = 0.87;
+// Of theirs, what the matrix units reach depends on the size of the product: 0.44 at 46 GFLOP
+// (GPT-2's layers of 8,192 tokens), 0.765 at 325 GFLOP; measured on an H200 with TF32.
+constexpr double kReachedSmall = 0.44, kReachedLarge = 0.765, kLeastReached = 0.17;
+constexpr double kSmallFlops = 46e9, kLargeFlops = 325e9;
 // Convolutions reach less of the fp32 peak to begin with: ResNet-50's took 4.4 times as long as
 // with TF32, a stack of 3x3 ones 4 times, conversions of layout included.
 constexpr double kConvolutionGain = 4.2;
@@ -31,13 +34,15 @@ constexpr double kMeasuredRatio = 494.7 / 66.9;
 // Half precision with one element an access (CUTLASS "align1"): 5.9 times as long as with eight
 // for 4,095-wide layers on an H200; two elements halve that.
 constexpr double kAlign1Gain = 5.5, kAlign2Gain = 2.5;
+// Of the memory's data-sheet bandwidth, what large kernels reach (H200: 4.0 of 4.8 TB/s).
+constexpr double kBandwidthReached = 0.83;
 // Of a prediction's gain beyond 1, the least and the most.
 constexpr Range3 kOfGain = {0.65, 1.0, 1.3};
 
 double ReachedByUnits(double flops) {
-  const double slope = (kReachedAt280 - kReachedAt40) / std::log10(280.0 / 40.0);
-  const double reached = kReachedAt40 + slope * std::log10(std::max(flops, 1.0) / 40e9);
-  return std::clamp(reached, kLeastReached, kReachedAt280 + 0.04);
+  const double slope = (kReachedLarge - kReachedSmall) / std::log10(kLargeFlops / kSmallFlops);
+  const double reached = kReachedSmall + slope * std::log10(std::max(flops, 1.0) / kSmallFlops);
+  return std::clamp(reached, kLeastReached, kReachedLarge + 0.04);
 }
 
 struct Target {
@@ -53,14 +58,55 @@ double AlignmentGain(const Model& model, RowId work, const KernelTraits& traits)
   return name.find("align2") != std::string_view::npos ? kAlign2Gain : 1;
 }
 
-// By its own roofline: FLOPs from what it reached on plain cores.
-double MatmulGain(const Model& model, Nanos duration) {
-  const analyze::DevicePeaks& peaks = *model.peaks();
-  const double seconds = static_cast<double>(duration) / 1e9;
-  const double flops = kFp32Reached * peaks.fp32 * 1e12 * seconds;
-  const double faster = flops / (ReachedByUnits(flops) * peaks.tf32 * 1e12);
-  return faster > 0 ? seconds / faster : 1;
+// By its own roofline on the matrix units.
+double RooflineGain(const analyze::DevicePeaks& peaks, double seconds, double flops, double bytes) {
+  const double compute = flops / (ReachedByUnits(flops) * peaks.tf32 * 1e12);
+  const double memory = bytes / (kBandwidthReached * peaks.memory_gbytes_per_s * 1e9);
+  const double faster = std::max(compute, memory);
+  return faster > 0 ? std::max(1.0, seconds / faster) : 1;
 }
+
+// Gains of matmul kernels: FLOPs and bytes from the shapes of the call where they were recorded,
+// else FLOPs from what the kernel must have reached on plain cores.
+class MatmulGains {
+ public:
+  explicit MatmulGains(const Model& model) : model_(model), peaks_(*model.peaks()) {
+    if (!model.facts().trust.present.shapes) return;
+    calls_ = std::make_unique<analyze::ModelledCalls>(model.trace());
+    time_ns_.resize(model.trace().host.size(), 0);
+    for (const Task& task : model.graph().tasks) {
+      const RowId owner = task.kind == TaskKind::kKernel ? OwnerOf(task.row) : kNoRow;
+      if (owner != kNoRow) time_ns_[owner] += task.duration_ns;
+    }
+  }
+
+  double Of(const Task& task) const {
+    const RowId owner = OwnerOf(task.row);
+    if (owner != kNoRow) {
+      const analyze::Work& work = calls_->entries()[calls_->EntryOf(owner)].work;
+      return RooflineGain(peaks_, static_cast<double>(time_ns_[owner]) / 1e9, work.flops,
+                          work.bytes);
+    }
+    const double seconds = static_cast<double>(task.duration_ns) / 1e9;
+    return RooflineGain(peaks_, seconds, kFp32Reached * peaks_.fp32 * 1e12 * seconds, 0);
+  }
+
+ private:
+  // The call whose shapes account for the kernel; kNoRow: none is known.
+  RowId OwnerOf(RowId work) const {
+    const RowId op = model_.trace().device.op[work];
+    if (calls_ == nullptr || op == kNoRow) return kNoRow;
+    const RowId owner = calls_->OwnerOf(op);
+    if (owner == kNoRow) return kNoRow;
+    const analyze::ModelledCalls::Entry& entry = calls_->entries()[calls_->EntryOf(owner)];
+    return entry.modelled && entry.kind == analyze::ModelKind::kProduct ? owner : kNoRow;
+  }
+
+  const Model& model_;
+  const analyze::DevicePeaks& peaks_;
+  std::unique_ptr<analyze::ModelledCalls> calls_;  // null: no shapes
+  std::vector<Nanos> time_ns_;                     // by owner: of all its kernels
+};
 
 class NoTensorCores : public Edit {
  public:
@@ -116,6 +162,7 @@ FoundEdit FindNoTensorCores(const Model& model) {
   const double convolution =
       kConvolutionGain * (has_tf32 ? peaks.tf32 / peaks.fp32 : 0) / kMeasuredRatio;
   const std::vector<std::uint8_t> plain = PlainConvolutions(model);
+  const MatmulGains matmuls(model);
   std::vector<Target> targets;
   for (TaskId t = 0; t < graph.tasks.size(); ++t) {
     const Task& task = graph.tasks[t];
@@ -130,7 +177,7 @@ FoundEdit FindNoTensorCores(const Model& model) {
           (off && traits.family == KernelFamily::kConvolution)) {
         gain = convolution;
       } else if (off && traits.family == KernelFamily::kMatmul) {
-        gain = MatmulGain(model, task.duration_ns);
+        gain = matmuls.Of(task);
       }
     }
     if (gain > 1.05) targets.push_back({t, gain});

@@ -15,7 +15,7 @@ namespace {
 // CUDA activities only, median 0.40; 0.31 to 0.66 with shapes, stacks and memory, and down to 0.15
 // in a trace recorded on a quiet host.
 constexpr Range3 kLight = {0.25, 0.38, 0.53};
-constexpr Range3 kFull = {0.15, 0.36, 0.55};
+constexpr Range3 kFull = {0.15, 0.32, 0.65};
 // Code between calls that takes longer than this for each event in it is the program's own.
 constexpr Nanos kDispatch = 50 * kMicrosecond;
 
@@ -51,7 +51,7 @@ class Observer : public Edit {
  private:
   static bool IsDispatch(const Task& task) {
     if (task.kind == TaskKind::kLaunch) return task.duration_ns < kDispatch;
-    const std::uint32_t events = task.ops + task.calls;
+    const std::uint32_t events = task.ops + task.calls + task.python;
     return task.kind == TaskKind::kHost && events > 0 && task.duration_ns < events * kDispatch;
   }
   double CostOf(const Task& task, Guess guess) const {

@@ -184,7 +184,15 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool
   const doctor::Diagnosis& diagnosis = *report.diagnosis;
   std::vector<const Finding*> advice = Advice(diagnosis);
   const Finding* healthy = Find(diagnosis, "healthy");
+  const Finding* observer = Find(diagnosis, "observer-effect");
+  // First only where the recorder costs more than anything that surely is the program's.
+  const bool observer_leads =
+      observer != nullptr && diagnosis.replay && observer == &diagnosis.findings.front();
   out << '\n';
+  if (observer_leads) {
+    WriteObserver(*diagnosis.replay, style, out);
+    out << '\n';
+  }
   if (healthy != nullptr) {
     std::string text = style.Clean(healthy->title);
     for (const std::string& evidence : healthy->evidence) text += "; " + style.Clean(evidence);
@@ -204,12 +212,12 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool
           << '\n';
     }
   }
-  const Finding* observer = Find(diagnosis, "observer-effect");
   const bool together = diagnosis.replay && diagnosis.replay->together;
-  if (!diagnosis.replay || (observer == nullptr && !together)) return;
+  const bool observer_last = observer != nullptr && diagnosis.replay && !observer_leads;
+  if (!together && !observer_last) return;
   out << '\n';
   if (together) WriteTogether(diagnosis, style, out);
-  if (observer != nullptr) WriteObserver(*diagnosis.replay, style, out);
+  if (observer_last) WriteObserver(*diagnosis.replay, style, out);
 }
 
 }  // namespace hone::report

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/graph.h"
+
+#include "replay/replayed_test.h"
+
+namespace hone::replay {
+namespace {
+
+constexpr Nanos kUs = kMicrosecond;
+
+// One step of 1 ms from 1000 us on.
+TraceSketch OneStep() {
+  TraceSketch sketch;
+  MarkSteps(sketch, 1, 1000);
+  return sketch;
+}
+
+TEST(Graph, WorkWaitsForItsCallAsLongAsMeasured) {
+  TraceSketch sketch = OneStep();
+  sketch.Launch(1020, 1).Kernel(1032, 1100, 1, 7, "first");
+  const Replayed r(std::move(sketch));
+  const TaskId work = r.Kernel("first");
+  ASSERT_NE(work, kNoTask);
+  const auto edges = r.graph().EdgesOf(work);
+  ASSERT_EQ(edges.size(), 1U);
+  EXPECT_EQ(r.At(edges[0].from).kind, TaskKind::kLaunch);
+  EXPECT_TRUE(edges[0].from_start);
+  EXPECT_EQ(edges[0].lag_ns, 12 * kUs);
+}
+
+// The second was launched long before the first ended: the queue decides when it starts, and the
+// launch edge must not.
+TEST(Graph, QueuedWorkFollowsTheOneBeforeIt) {
+  TraceSketch sketch = OneStep();
+  sketch.Launch(1020, 1).Kernel(1032, 1100, 1, 7, "first");
+  sketch.Launch(1030, 2).Kernel(1103, 1200, 2, 7, "second");
+  const Replayed r(std::move(sketch));
+  const TaskId second = r.Kernel("second");
+  EXPECT_EQ(r.graph().before[second], r.Kernel("first"));
+  EXPECT_EQ(r.At(second).lag_ns, 3 * kUs);
+  ASSERT_EQ(r.graph().EdgesOf(second).size(), 1U);
+  EXPECT_LT(r.graph().EdgesOf(second)[0].lag_ns, 1103 * kUs - 1030 * kUs);
+}
+
+TEST(Graph, AWaitEndsWhenTheWorkDoes) {
+  TraceSketch sketch = OneStep();
+  sketch.Launch(1020, 1).Kernel(1032, 1300, 1, 7, "work");
+  sketch.Call("cudaDeviceSynchronize", 1050, 1308, 2);
+  const Replayed r(std::move(sketch));
+  const TaskId end = r.Starting(0, 1308);
+  ASSERT_NE(end, kNoTask);
+  EXPECT_EQ(r.At(end).kind, TaskKind::kWait);
+  EXPECT_EQ(r.At(end).duration_ns, 0);
+  ASSERT_EQ(r.graph().EdgesOf(end).size(), 1U);
+  EXPECT_EQ(r.graph().EdgesOf(end)[0].from, r.Kernel("work"));
+  EXPECT_EQ(r.graph().EdgesOf(end)[0].lag_ns, 8 * kUs);
+  // Of the call nothing is left but what it costs when there is nothing to wait for.
+  EXPECT_LE(r.At(r.Starting(0, 1050)).duration_ns, 5 * kUs);
+}
+
+TEST(Graph, ACallThatFoundNothingToWaitForKeepsItsTime) {
+  TraceSketch sketch = OneStep();
+  sketch.Launch(1020, 1).Kernel(1032, 1100, 1, 7, "work");
+  sketch.Call("cudaDeviceSynchronize", 1200, 1230, 2);
+  const Replayed r(std::move(sketch));
+  EXPECT_EQ(r.At(r.Starting(0, 1200)).duration_ns, 30 * kUs);
+}
+
+// Launched at 1040 on an idle stream and started at 1301, right after another stream's work.
+TEST(Graph, AnEventBetweenStreamsIsInferredFromTheStart) {
+  TraceSketch sketch = OneStep();
+  sketch.Launch(1020, 1).Kernel(1032, 1300, 1, 7, "source");
+  sketch.Launch(1040, 2).Kernel(1301, 1400, 2, 20, "waits");
+  const Replayed r(std::move(sketch));
+  const TaskId waits = r.Kernel("waits");
+  const auto edges = r.graph().EdgesOf(waits);
+  ASSERT_EQ(edges.size(), 2U);
+  const Edge& event = edges[0].from == r.Kernel("source") ? edges[0] : edges[1];
+  EXPECT_EQ(event.from, r.Kernel("source"));
+  EXPECT_FALSE(event.from_start);
+  EXPECT_EQ(event.lag_ns, 1 * kUs);
+}
+
+// Work that starts as soon as it is launched waits for nobody, whatever ends beside it.
+TEST(Graph, NoEventWhereTheLaunchExplainsTheStart) {
+  TraceSketch sketch = OneStep();
+  sketch.Launch(1020, 1).Kernel(1032, 1300, 1, 7, "other");
+  sketch.Launch(1293, 2).Kernel(1301, 1400, 2, 20, "prompt");
+  const Replayed r(std::move(sketch));
+  const auto edges = r.graph().EdgesOf(r.Kernel("prompt"));
+  ASSERT_EQ(edges.size(), 1U);
+  EXPECT_EQ(r.At(edges[0].from).kind, TaskKind::kLaunch);
+}
+
+TEST(Graph, BackwardRunsOnAThreadOfItsOwnAndHandsBack) {
+  TraceSketch sketch = OneStep();
+  sketch.Op("aten::forward", 1010, 1100).Launch(1020, 1).Kernel(1032, 1090, 1, 7, "forward");
+  sketch.Op("autograd::engine", 1120, 1380, TraceSketch::kAutograd);
+  sketch.Launch(1130, 2, TraceSketch::kAutograd).Kernel(1140, 1350, 2, 7, "backward");
+  sketch.Op("aten::step", 1400, 1500).Launch(1410, 3).Kernel(1420, 1450, 3, 7, "step");
+  const Replayed r(std::move(sketch));
+  ASSERT_EQ(r.graph().lanes.size(), 3U);
+  const TaskId engine = r.Starting(1, 1100);  // since the forward pass was done
+  ASSERT_NE(engine, kNoTask);
+  ASSERT_EQ(r.graph().EdgesOf(engine).size(), 1U);
+  EXPECT_EQ(r.At(r.graph().EdgesOf(engine)[0].from).lane, 0);
+  const TaskId resumed = r.Starting(0, 1380);
+  ASSERT_NE(resumed, kNoTask);
+  EXPECT_EQ(r.At(resumed).duration_ns, 20 * kUs);
+  ASSERT_EQ(r.graph().EdgesOf(resumed).size(), 1U);
+  EXPECT_EQ(r.At(r.graph().EdgesOf(resumed)[0].from).lane, 1);
+}
+
+TEST(Graph, WorkQueuedBeforeRecordingBeganIsLeftOut) {
+  TraceSketch sketch = OneStep();
+  sketch.Kernel(1010, 1050, 0, 7, "queued");
+  sketch.Launch(1020, 1).Kernel(1060, 1100, 1, 7, "own");
+  sketch.Kernel(1110, 1150, 0, 7, "lost");
+  const Replayed r(std::move(sketch));
+  EXPECT_EQ(r.Kernel("queued"), kNoTask);
+  EXPECT_NE(r.Kernel("lost"), kNoTask);
+  EXPECT_EQ(r.graph().unlinked, 1U);
+  // It still held the stream.
+  EXPECT_EQ(r.graph().lanes[r.At(r.Kernel("own")).lane].ready_ns, 1050 * kUs);
+}
+
+// Steps of 1 ms that begin with a fetch of `fetch` us.
+Replayed Fetching(double fetch) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 4, 1000);
+  for (int i = 0; i < 4; ++i) {
+    const double at = 1000 + 1000 * i;
+    sketch.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at + 1,
+                      at + 1 + fetch);
+    sketch.Op("aten::mm", at + 5 + fetch, at + 900).Launch(at + 10 + fetch, i + 1);
+    sketch.Kernel(at + 20 + fetch, at + 890, i + 1);
+  }
+  return Replayed(std::move(sketch));
+}
+
+TEST(Graph, WorkersThatAreLateAreALane) {
+  const Replayed late = Fetching(400);
+  const auto workers =
+      std::find_if(late.graph().lanes.begin(), late.graph().lanes.end(),
+                   [](const Lane& lane) { return lane.kind == LaneKind::kWorkers; });
+  ASSERT_NE(workers, late.graph().lanes.end());
+  const TaskId fetched = late.Starting(0, 1401);  // the fetch ends when the batch is there
+  ASSERT_NE(fetched, kNoTask);
+  EXPECT_EQ(late.At(fetched).kind, TaskKind::kInput);
+  EXPECT_EQ(late.At(fetched).duration_ns, 0);
+  ASSERT_EQ(late.graph().EdgesOf(fetched).size(), 1U);
+  EXPECT_EQ(late.graph().lanes[late.At(late.graph().EdgesOf(fetched)[0].from).lane].kind,
+            LaneKind::kWorkers);
+
+  const Replayed early = Fetching(20);  // 2 % of the step: their speed cannot be seen
+  for (const Lane& lane : early.graph().lanes) EXPECT_NE(lane.kind, LaneKind::kWorkers);
+}
+
+TEST(Graph, WithoutStepsItSaysWhy) {
+  TraceSketch sketch;
+  sketch.Op("aten::mm", 1010, 1100).Launch(1020, 1).Kernel(1030, 1090, 1);
+  const Replayed r(std::move(sketch));
+  ASSERT_FALSE(r.built());
+  EXPECT_NE(r.why_not().find("no steps to replay"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hone::replay

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/simulate.h"
+
+#include "replay/replayed_test.h"
+#include "replay/sample_graph_test.h"
+
+namespace hone::replay {
+namespace {
+
+TEST(Simulate, AHostThatRunsAheadIsNoSpeed) {
+  SampleGraph sample({LaneKind::kThread, LaneKind::kStream});
+  const TaskId launch = sample.Add(0, TaskKind::kLaunch, 0, 5);
+  sample.Add(0, TaskKind::kHost, 5, 95);
+  sample.Add(1, TaskKind::kKernel, 10, 250, {{launch, true, 10}});
+  const Graph& graph = sample.graph();
+  EXPECT_EQ(ReplayWindow(graph, Plan(graph)), 100);  // the host's clock
+  EXPECT_DOUBLE_EQ(SteadyStep(graph, Plan(graph)), 250);
+}
+
+TEST(Simulate, ADeviceThatWaitsGainsNothingFromShorterKernels) {
+  SampleGraph sample({LaneKind::kThread, LaneKind::kStream});
+  const TaskId launch = sample.Add(0, TaskKind::kLaunch, 0, 5);
+  sample.Add(0, TaskKind::kHost, 5, 95);
+  const TaskId kernel = sample.Add(1, TaskKind::kKernel, 10, 60, {{launch, true, 10}});
+  Plan plan(sample.graph());
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 100);
+  plan.duration_ns[kernel] = 1;
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 100);
+}
+
+// The host works for 100, then waits for a kernel of 200 that it launched at 50, then for 20 more.
+TEST(Simulate, WithoutItsWaitTheHostGoesOn) {
+  SampleGraph sample({LaneKind::kThread, LaneKind::kStream});
+  sample.Add(0, TaskKind::kHost, 0, 50);
+  const TaskId launch = sample.Add(0, TaskKind::kLaunch, 50, 50);
+  const TaskId kernel = sample.Add(1, TaskKind::kKernel, 60, 200, {{launch, true, 10}});
+  const TaskId wait = sample.Add(0, TaskKind::kWait, 265, 0, {{kernel, false, 5}});
+  sample.Add(0, TaskKind::kHost, 265, 20);
+  const Graph& graph = sample.graph();
+  Plan plan(graph);
+  EXPECT_EQ(ReplayWindow(graph, plan), 285);
+  EXPECT_DOUBLE_EQ(SteadyStep(graph, plan), 285);
+  plan.DropWait(wait);
+  EXPECT_EQ(ReplayWindow(graph, plan), 120);
+  EXPECT_DOUBLE_EQ(SteadyStep(graph, plan), 200);  // now the device sets the pace
+}
+
+TEST(Simulate, StepsOfAWindowShareItsLength) {
+  SampleGraph sample({LaneKind::kThread});
+  for (int i = 0; i < 4; ++i) sample.Add(0, TaskKind::kHost, i * 100, 100);
+  sample.graph().steps = 4;
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), Plan(sample.graph())), 100);
+}
+
+// Loader, launches, a wait, a copy back, backward on its own thread, two streams: replayed without
+// a change, every step takes what it took.
+TEST(Simulate, UnchangedItReproducesTheClock) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 5, 2000);
+  for (int i = 0; i < 5; ++i) {
+    const double at = 1000 + 2000 * i;
+    const std::int64_t id = 10 * (i + 1);
+    sketch.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + 5,
+                      at + 205);
+    sketch.Op("aten::forward", at + 220, at + 300).Launch(at + 230, id);
+    sketch.Kernel(at + 240, at + 700, id).Launch(at + 250, id + 1);
+    sketch.Kernel(at + 701, at + 900, id + 1);
+    sketch.Op("autograd::engine", at + 320, at + 420, TraceSketch::kAutograd);
+    sketch.Launch(at + 330, id + 2, TraceSketch::kAutograd).Kernel(at + 902, at + 1300, id + 2);
+    sketch.Op("aten::item", at + 450, at + 1330);
+    sketch.Call("cudaStreamSynchronize", at + 460, at + 1310, id + 3);
+    sketch.Op("aten::step", at + 1400, at + 1990).Launch(at + 1410, id + 4);
+    sketch.Kernel(at + 1420, at + 1980, id + 4, 20);
+  }
+  const Replayed r(std::move(sketch));
+  const Graph& graph = r.graph();
+  EXPECT_EQ(graph.measured_ns, 10'000 * kMicrosecond);
+  EXPECT_EQ(ReplayWindow(graph, Plan(graph)), graph.measured_ns);
+  const Times times = ReplayOnce(graph, Plan(graph));
+  for (TaskId t = 0; t < graph.tasks.size(); ++t) {
+    EXPECT_EQ(times.start_ns[t], graph.tasks[t].start_ns) << "task " << t;
+  }
+}
+
+}  // namespace
+}  // namespace hone::replay
