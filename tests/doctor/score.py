@@ -228,7 +228,7 @@ def python_with_torch():
 
 def record_set(python, options, folder):
     command = [str(python), str(HERE / "record.py"), "--device", "cpu", "--set", options.set,
-               "--quick", "--out", folder]
+               "--quick", "--kept-only", "--out", folder]
     if subprocess.run(command).returncode:
         raise Failed("the set could not be recorded")
     return pathlib.Path(folder) / "files"
