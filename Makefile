@@ -24,12 +24,14 @@ configure:
 demo: all
 	build/hone analyze $(DEMO_TRACE)
 
-# Unit tests, golden cases, checks of the tree and a short run of every fuzzer are all tests of
-# ctest. Its summary is said again at the end, behind the list of skipped ones.
+# Unit tests, golden cases, checks of the tree, the doctor's labelled set and a short run of every
+# fuzzer are all tests of ctest. The doctor's figures and ctest's summary are said again at the end.
 test: unit fuzzers
+	@tools/install_torch
 	@status=0; HONE_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) ctest --test-dir build \
 	  --output-on-failure --no-tests=error -j $(JOBS) | tee build/ctest.log || status=$$?; \
-	echo; echo "$$(grep -c '(Skipped)$$' build/ctest.log || true) skipped, for what is not on this machine"; \
+	echo; sed -n '/^doctor on /,/^$$/p' build/Testing/Temporary/LastTest.log || true; \
+	echo "$$(grep -c '(Skipped)$$' build/ctest.log || true) skipped, for what is not on this machine"; \
 	grep 'tests passed' build/ctest.log || true; exit $$status
 
 unit:

@@ -127,6 +127,19 @@ TEST(PythonHotspotRule, WithoutFramesAPauseIsNamedByItsNeighbours) {
   EXPECT_NE(finding->title.find("aten::mm"), std::string::npos);
 }
 
+// 1,500 us of which a collective covers most: the thread waits for it. Of which it covers a third:
+// something else runs.
+TEST(PythonHotspotRule, WaitingForACollectiveOfTheHostIsNotIt) {
+  const auto beside = [](double length) {
+    return Look(Steps([length](TraceSketch& sketch, double at, int) {
+      sketch.Annotation("gloo:all_reduce", at + 10, at + 10 + length, TraceSketch::kAutograd);
+      return at + 1500;
+    }));
+  };
+  EXPECT_EQ(beside(1400).Find("python-hotspot"), nullptr);
+  EXPECT_NE(beside(500).Find("python-hotspot"), nullptr);
+}
+
 TEST(PythonHotspotRule, AnOperatorOnTheHostCountsForTheFunctionThatCallsIt) {
   const Look look(Steps([](TraceSketch& sketch, double at, int) {
     sketch.Python("train.py(9): noise", at, at + 1500).Op("aten::randn", at + 10, at + 1490);

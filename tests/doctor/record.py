@@ -151,7 +151,7 @@ class Program:
         self.variants = {}
 
     def start(self, options):
-        words = ["bad", "fixed"] if self.label["fix"] else ["bad"]
+        words = ["bad", "fixed"] if self.label["fix"] and not options.kept_only else ["bad"]
         self.variants = {word: Variant(self, word == "fixed", options) for word in words}
 
     def end(self):
@@ -212,7 +212,8 @@ def profile(program, deadline, options, record):
     record["profiled_ms"] = {}
     record["traces"] = {}
     for word in list(program.variants):
-        for setting in program.label.get("settings", ["light", "full"]):
+        settings = [record["keep"]] if options.kept_only else ["light", "full"]
+        for setting in program.label.get("settings", settings):
             if word not in program.variants:
                 break
             stem = program.name + (".fixed" if word == "fixed" else "")
@@ -299,6 +300,7 @@ def parse_options():
     parser.add_argument("--budget", type=float, default=540, help="seconds; what does not fit is skipped")
     parser.add_argument("--timeout", type=float, default=60, help="seconds a program")
     parser.add_argument("--quick", action="store_true", help="short blocks: tests the set, measures nothing")
+    parser.add_argument("--kept-only", action="store_true", help="only the traces that are kept, no fixed variant")
     options = parser.parse_args()
     options.warm_s, options.block_s, options.blocks = 0.5, 0.4, 5
     if options.device == "cpu":

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "analyze/collective_source.h"
 #include "analyze/grouping.h"
 #include "analyze/loader.h"
 #include "analyze/slice_activity.h"
@@ -192,6 +193,23 @@ trace::IntervalSet OtherThreads(const Model& model) {
   return trace::IntervalSet::Union(std::move(busy));
 }
 
+// Collectives of back ends that run on the host, on threads of their own.
+trace::IntervalSet HostCollectives(const Model& model) {
+  const analyze::CollectiveSource source(model.trace());
+  std::vector<trace::Interval> spans;
+  for (const RowId row : source.HostCollectives()) {
+    spans.push_back({model.trace().host.start_ns[row], model.trace().host.end_ns(row)});
+  }
+  return trace::IntervalSet::Union(std::move(spans));
+}
+
+// A pause that something else fills for the most part is waiting for it.
+void DropFilled(const trace::IntervalSet& elsewhere, std::vector<Pause>& pauses) {
+  std::erase_if(pauses, [&](const Pause& pause) {
+    return 2 * elsewhere.LengthWithin(pause.span) > pause.span.length();
+  });
+}
+
 // Of the step thread: stretches longer than dispatching takes that no operator, call or fetch
 // covers. Shorter ones are the cost of getting to the next operator, whoever calls it.
 std::vector<Pause> CollectPauses(const Model& model) {
@@ -222,10 +240,7 @@ std::vector<Pause> CollectPauses(const Model& model) {
   if (first != kNoRow && end - busy_until > analyze::kDispatchPause) {
     pauses.push_back({before, first, {busy_until, end}});
   }
-  const trace::IntervalSet elsewhere = OtherThreads(model);
-  std::erase_if(pauses, [&](const Pause& pause) {
-    return 2 * elsewhere.LengthWithin(pause.span) > pause.span.length();
-  });
+  DropFilled(OtherThreads(model), pauses);
   return pauses;
 }
 
@@ -299,7 +314,9 @@ Known<Hotspot> ByFrames(const Model& model) {
 Known<Hotspot> ByPauses(const Model& model) {
   const trace::HostSlices& host = model.trace().host;
   const Graph& graph = model.graph();
-  const std::vector<Pause> pauses = CollectPauses(model);
+  std::vector<Pause> pauses = CollectPauses(model);
+  // exposed-comm's and straggler's business. Frames would show code that runs beside a collective.
+  DropFilled(HostCollectives(model), pauses);
   std::vector<HostSpan> all;
   for (const Pause& pause : pauses) all.push_back({0, pause.span, analyze::kDispatchPause});
   const HostCut cut(graph, all);  // one span a pause, in the same order

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Scores the doctor on the labelled set: what it names against what was planted.
+
+    tests/doctor/score.py                             # the kept traces of programs/
+    tests/doctor/score.py --set cpu --record          # records cpu/ with real PyTorch, then scores it
+    tests/doctor/score.py --predictions --markdown    # also: predicted against measured times
+
+The wanted answer is LABEL in each program. Exit status 1 when the doctor falls short of the limits
+below, 77 when PyTorch is not there to record with.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from record import HERE, read_label
+
+ROOT = HERE.parent.parent
+SKIPPED = 77
+SERIOUS = ("medium", "high")
+# The aim of the labelled set. The CPU set is small and recorded anew each time: no miss at all there.
+LIMITS = {"programs": 0.95, "cpu": 1.0}
+
+Scored = collections.namedtuple("Scored", "name label found top1 top3 faults missing")
+
+
+class Failed(Exception):
+    pass
+
+
+class NoModel(Exception):
+    """whatif knows no such fix: the finding has no prediction to compare."""
+
+
+def run_hone(hone, *arguments):
+    done = subprocess.run([str(hone), *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode == 2 and "--fix: no fix " in done.stderr:
+        raise NoModel
+    if done.returncode:
+        raise Failed(f"hone {arguments[0]} {arguments[-1]}: exit {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def number(value):
+    """A number of the JSON, or None where it says why there is none."""
+    return value if isinstance(value, (int, float)) else None
+
+
+def traces_of(name, label, folder):
+    """NAME.json.gz as kept, or what record.py wrote; several for several ranks."""
+    kept = folder / f"{name}.json.gz"
+    if kept.exists():
+        return [kept]
+    setting = label.get("keep", "light")
+    found = sorted(folder.glob(f"{name}.{setting}.json.gz"))
+    found = found or sorted(folder.glob(f"{name}.rank*.{setting}.json.gz"))
+    if len(found) != label.get("ranks", 1):
+        raise Failed(f"{name}: {len(found)} of {label.get('ranks', 1)} traces in {folder}")
+    return found
+
+
+def score(name, label, findings):
+    """What of LABEL the findings meet. The recorder's own cost is not a cause in the program."""
+    found = [f for f in findings if f["id"] != "observer-effect"]
+    ids = [f["id"] for f in found]
+    serious = {f["id"] for f in found if f["severity"] in SERIOUS}
+    faults = []
+    if label["first"] == "healthy":
+        top1 = top3 = not serious
+        faults += [f"false alarm: {f['id']} is high" for f in found if f["severity"] == "high"]
+    else:
+        top1 = ids[:1] == [label["first"]]
+        top3 = label["first"] in ids[:3]
+    named = [cause for cause in label["all"] if cause in ids]
+    if named != sorted(named, key=ids.index):
+        faults.append("order: " + ", ".join(sorted(named, key=ids.index)))
+    faults += [f"not {cause}" for cause in label.get("not", []) if cause in serious]
+    return Scored(name, label, found, top1, top3, faults,
+                  [cause for cause in label["all"] if cause not in ids])
+
+
+def score_set(options):
+    scored = []
+    for path in sorted((HERE / options.set).glob("*.py")):
+        label, _ = read_label(path)
+        traces = traces_of(path.stem, label, options.traces)
+        answer = run_hone(options.hone, "analyze", "--quiet", "--json", *traces)
+        scored.append(score(path.stem, label, answer["findings"]))
+    if not scored:
+        raise Failed(f"no program in {HERE / options.set}")
+    return scored
+
+
+def table(header, rows, markdown):
+    """Rows of words, for a person or as Markdown."""
+    if markdown:
+        for row in [header, ["---"] * len(header), *rows]:
+            print("| " + " | ".join(row) + " |")
+        return
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    for row in [header, *rows]:
+        print("  " + "  ".join(word.ljust(width) for word, width in zip(row, widths)).rstrip())
+
+
+def describe(finding):
+    gain = number(finding["recoverable_ms"])
+    if finding["id"] == "healthy":
+        return "healthy"
+    return f"{finding['id']} {finding['severity']}" + (f" {gain:.2f} ms" if gain is not None else "")
+
+
+def print_findings(scored, markdown):
+    rows = []
+    for s in scored:
+        shown = s.found if markdown or not s.top1 or s.faults else s.found[:max(2, len(s.label["all"]))]
+        found = ", ".join(map(describe, shown)) or "nothing"
+        found += f", {len(s.found) - len(shown)} more" if len(shown) < len(s.found) else ""
+        wanted = ", ".join(s.label["all"]) or s.label["first"]
+        wanted += "".join(f", not {cause}" for cause in s.label.get("not", []))
+        verdict = "ok" if s.top1 and not s.faults else "MISS"
+        said = [verdict, *s.faults] + [f"not named: {', '.join(s.missing)}"] * bool(s.missing)
+        rows.append([s.name, "; ".join(said), wanted, found])
+    table(["program", "verdict", "wanted", "found: severity, gain a step"], rows, markdown)
+
+
+def share(good, of):
+    return f"{good}/{of} ({100 * good / of:.1f} %)"
+
+
+def summary(scored, limit):
+    """Lines with the figures, and whether they are good enough."""
+    count = len(scored)
+    top1 = sum(s.top1 for s in scored)
+    healthy = [s for s in scored if s.label["first"] == "healthy"]
+    alarms = [s for s in healthy if any(f["severity"] == "high" for f in s.found)]
+    mixtures = [s for s in scored if len(s.label["all"]) > 1]
+    forbidding = [s for s in scored if s.label.get("not")]
+    changed = [s for s in scored if "was" in s.label]
+    lines = [f"top-1 {share(top1, count)}", f"top-3 {share(sum(s.top3 for s in scored), count)}",
+             f"false alarms of high severity on healthy programs: {len(alarms)} of {len(healthy)}"]
+    if mixtures:
+        right = [s for s in mixtures if not any(fault.startswith("order") for fault in s.faults)]
+        lines.append(f"mixtures in order: {len(right)} of {len(mixtures)}; "
+                     f"every cause named in {sum(not s.missing for s in mixtures)}")
+    if forbidding:
+        right = [s for s in forbidding if not any(fault.startswith("not ") for fault in s.faults)]
+        lines.append(f"near misses not taken for a cause: {len(right)} of {len(forbidding)}")
+    if changed:
+        before = sum(s.found[:1] and s.found[0]["id"] == s.label["was"] if "was" in s.label else s.top1
+                     for s in scored)
+        lines.append(f"with the labels first written of {', '.join(s.name for s in changed)}: "
+                     f"top-1 {share(before, count)}")
+    return lines, top1 >= limit * count and not any(s.faults for s in scored)
+
+
+def silent_rules(scored):
+    """Lines that name the rules which no program puts to the test."""
+    rules = {found.group(1) for path in (ROOT / "src/doctor/rules").glob("*.cc")
+             for found in [re.search(r'\bid = "([a-z-]+)"', path.read_text())] if found}
+    rules.discard("observer-effect")  # every recording has it; it is no cause in a program
+    labels = [read_label(path)[0] for folder in LIMITS for path in (HERE / folder).glob("*.py")]
+    planted = {cause for label in labels for cause in [label["first"], *label["all"]]}
+    if planted - rules:
+        raise Failed(f"labels name no rule of src/doctor/rules: {', '.join(sorted(planted - rules))}")
+    fired = {f["id"] for s in scored for f in s.found}
+    return [f"rules that no program plants, here or in cpu: {', '.join(sorted(rules - planted)) or 'none'}",
+            f"rules that fire in no program here: {', '.join(sorted(rules - fired)) or 'none'}"]
+
+
+def predict(s, options):
+    """Predicted and measured step of one program: a row, or why there is none."""
+    record = json.loads((options.traces / f"{s.name}.json").read_text())
+    measured = {word: statistics.median(ms) for word, ms in record["bare_ms"].items() if ms}
+    if "fixed" not in measured:
+        return None
+    # Where a fixed step does more work, its time for the work of a bad step.
+    samples = s.label.get("samples", {"bad": 1, "fixed": 1})
+    measured["fixed"] *= samples["bad"] / samples["fixed"]
+    row = [s.name, ", ".join(s.label["fix"])]
+    try:
+        answer = run_hone(options.hone, "whatif", "--quiet", "--json", "--fix", ",".join(s.label["fix"]),
+                          *traces_of(s.name, s.label, options.traces))
+    except NoModel:
+        return [*row, "no model", f"{measured['bad']:.2f}", "", "no model", f"{measured['fixed']:.2f}", "", ""]
+    cells = []
+    for key, word in (("bare_step_ms", "bad"), ("predicted_step_ms", "fixed")):
+        span = answer[key]
+        if number(span.get("likely")) is None:
+            cells += ["absent", f"{measured[word]:.2f}", ""]
+            continue
+        inside = span["low"] <= measured[word] <= span["high"]
+        cells += [f"{span['likely']:.2f} ({span['low']:.2f} to {span['high']:.2f})",
+                  f"{measured[word]:.2f}", "yes" if inside else "no"]
+    applies = any(fix["applies"] for fix in answer["fixes"])
+    return row + cells + ["" if applies else "does not apply"]
+
+
+def print_predictions(scored, options):
+    rows = [row for row in (predict(s, options) for s in scored) if row]
+    print("ms a step; measured: median of five blocks without a profiler\n")
+    table(["program", "fix", "unprofiled, predicted", "measured", "inside",
+           "fixed, predicted", "measured", "inside", "note"], rows, options.markdown)
+    for name, column in (("unprofiled", 4), ("fixed", 7)):
+        asked = [row for row in rows if row[column]]
+        print(f"\n{name}: inside the range in {sum(row[column] == 'yes' for row in asked)} of {len(asked)}")
+
+
+def python_with_torch():
+    """A Python that can record, and why there is none."""
+    python = os.environ.get("HONE_TORCH_PYTHON") or ROOT / ".cache/venv/bin/python"
+    try:
+        done = subprocess.run([str(python), "-c", "import numpy, torch; print(torch.__version__)"],
+                              capture_output=True, text=True)
+    except OSError as error:
+        return None, f"{error.filename or python}: {error.strerror}"
+    if done.returncode:
+        return None, done.stderr.strip().splitlines()[-1]
+    print(f"recording with PyTorch {done.stdout.strip()}", flush=True)
+    return python, ""
+
+
+def record_set(python, options, folder):
+    command = [str(python), str(HERE / "record.py"), "--device", "cpu", "--set", options.set,
+               "--quick", "--kept-only", "--out", folder]
+    if subprocess.run(command).returncode:
+        raise Failed("the set could not be recorded")
+    return pathlib.Path(folder) / "files"
+
+
+def report(options):
+    scored = score_set(options)
+    print_findings(scored, options.markdown)
+    lines, good = summary(scored, LIMITS[options.set])
+    # `make test` finds the figures by this line and prints them up to the empty one.
+    print(f"\ndoctor on tests/doctor/{options.set}, {len(scored)} programs")
+    if options.set == "programs":
+        lines += silent_rules(scored)
+    print("".join(f"  {line}\n" for line in lines))
+    if options.predictions:
+        print_predictions(scored, options)
+    return 0 if good else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--hone", type=pathlib.Path, default=ROOT / "build/hone")
+    parser.add_argument("--set", choices=["programs", "cpu"], default="programs")
+    parser.add_argument("--traces", type=pathlib.Path, default=HERE / "traces", help="folder of the traces")
+    parser.add_argument("--record", action="store_true", help="record the set on the CPU first")
+    parser.add_argument("--predictions", action="store_true", help="predicted against measured times")
+    parser.add_argument("--markdown", action="store_true", help="tables as Markdown")
+    options = parser.parse_args()
+    try:
+        if not options.record:
+            return report(options)
+        python, why = python_with_torch()
+        if not python:
+            print(f"skipped: no PyTorch to record with ({why}); tools/install_torch installs it")
+            return SKIPPED
+        with tempfile.TemporaryDirectory(prefix="doctor.") as folder:
+            options.traces = record_set(python, options, folder)
+            return report(options)
+    except Failed as error:
+        print(f"score: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
