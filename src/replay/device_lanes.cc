@@ -67,6 +67,7 @@ class DeviceWriter {
 void DeviceWriter::Choose() {
   const trace::DeviceWork& device = input_.trace.device;
   // Work without a call that stands before the first with one was queued before recording began.
+  const bool by_device = input_.steps.source == analyze::StepSource::kKernelPattern;
   std::vector<RowId> first_linked(input_.trace.streams.size(), kNoRow);
   bool any_linked = false;
   for (RowId w = 0; w < device.size(); ++w) {
@@ -84,7 +85,9 @@ void DeviceWriter::Choose() {
     const bool inside =
         device.start_ns[w] >= draft_.window.begin_ns && device.start_ns[w] < draft_.window.end_ns;
     const bool queued_before = any_linked && w < first_linked[device.stream[w]];
-    if (linked || (call == kNoRow && inside && !queued_before)) {
+    // Steps found in the device's own pattern are what it ran, whenever that was launched.
+    const bool chosen = by_device ? inside : linked || (call == kNoRow && inside && !queued_before);
+    if (chosen) {
       Candidate candidate{w, false, INT64_MIN, before};
       if (linked) {
         candidate.late = input_.trace.host.duration_ns[call] >= kLongCall &&

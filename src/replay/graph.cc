@@ -120,7 +120,8 @@ Known<Graph> BuildGraph(const GraphInput& input) {
   const DeviceLanes device = AddDeviceLanes(input, draft);
   Graph graph = Merge(input.trace, std::move(draft));
   graph.steps = steps;
-  graph.device_clock = input.steps.device_clock;
+  graph.device_clock =
+      input.steps.device_clock || input.steps.source == analyze::StepSource::kKernelPattern;
   const std::size_t first = input.steps.warm_up_count;
   graph.measured_ns =
       input.steps.steps[first + steps - 1].span.end_ns - input.steps.steps[first].span.begin_ns;
