@@ -38,7 +38,7 @@ Judgement JudgeBlockingCopy(const Case& the_case) {
   finding.fix = {"blocking-copy"};
   finding.effort = Effort::kOneWord;
   finding.title = "the host waits for copies to the device that could run by themselves";
-  finding.evidence.push_back(fmt::format("{} waits a step, {} ms of host time",
+  finding.evidence.push_back(fmt::format("waits {}x a step, {} ms of host time",
                                          Times(static_cast<double>(count) / steps),
                                          ThreeDigits(static_cast<double>(waited) / 1e6 / steps)));
   finding.where.push_back(Places(the_case).Of(longest));

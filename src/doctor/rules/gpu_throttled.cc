@@ -231,6 +231,7 @@ Finding NewFinding() {
 }  // namespace
 
 Judgement JudgeGpuThrottled(const Case& the_case) {
+  if (the_case.trace.device.size() == 0) return Judgement::Quiet();  // a program without a device
   if (!the_case.facts.timeline) return Judgement::Missing(the_case.facts.timeline.why_not());
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   const CounterSays counters = AskCounters(the_case);

@@ -41,11 +41,11 @@ constexpr std::array<Advice, kWrittenCount> kAdvice = {{
      "y = torch.where(mask, x, 0)              # keep the shape instead of x[mask]\n"
      "i = torch.nonzero_static(mask, size=n)   # or say the size beforehand\n",
      Effort::kFewLines},
-    {"a tensor is printed in the step: {} waits a step",
+    {"a tensor is printed in the step, which waits {}x for the device",
      "if step % 100 == 0: print(loss.item())   # not every step, and one value instead of a "
      "tensor\n",
      Effort::kOneLine},
-    {"the gradient scaler asks the device after every step ({} waits a step)",
+    {"the gradient scaler asks the device in every step ({}x) and waits for the answer",
      "with torch.autocast(\"cuda\", torch.bfloat16): ...   # bf16 needs no GradScaler\n",
      Effort::kFewLines},
     {"the step calls a synchronization ({} a step) that nothing needs",

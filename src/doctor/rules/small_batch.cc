@@ -114,6 +114,7 @@ std::string Remedy(bool trains) {
 }  // namespace
 
 Judgement JudgeSmallBatch(const Case& the_case) {
+  if (the_case.trace.device.size() == 0) return Judgement::Quiet();  // a program without a device
   const Known<double> compute = ComputeShare(the_case);
   if (!compute) return Judgement::Missing(compute.why_not());
   if (*compute < kBusy) return Judgement::Quiet();

@@ -40,7 +40,7 @@ class NaiveAttention : public Edit {
       }
     }
     const auto steps = static_cast<double>(model.graph().steps);
-    return fmt::format("{:.0f} attention calls a step, {:.2f} ms",
+    return fmt::format("attention called {:.0f}x a step, {:.2f} ms",
                        static_cast<double>(found_.size()) / steps, time / 1e6 / steps);
   }
 
