@@ -91,7 +91,7 @@ std::vector<Step> Disjoint(const trace::Trace& trace, const Mark* first, const M
       if (span.end_ns <= before.end_ns || span.begin_ns <= before.begin_ns) continue;
       before.end_ns = std::min(before.end_ns, span.begin_ns);
     }
-    steps.push_back({std::string(trace.HostName(mark->row)), mark->number, span, false});
+    steps.push_back({std::string(trace.HostName(mark->row)), mark->number, span, span, false});
   }
   return steps;
 }
@@ -255,7 +255,7 @@ std::vector<Step> StepsFromOptimizer(const trace::Trace& trace) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const trace::Interval span{trace.host.end_ns(rows[i - 1]), trace.host.end_ns(rows[i])};
     const auto ordinal = static_cast<std::int64_t>(i);
-    steps.push_back({"step " + std::to_string(ordinal), ordinal, span, false});
+    steps.push_back({"step " + std::to_string(ordinal), ordinal, span, span, false});
   }
   return steps;
 }

@@ -238,7 +238,7 @@ std::vector<Step> ToSteps(const Sequence& sequence, const Repeats& repeats) {
     }
     if (span.end_ns <= span.begin_ns) continue;
     const auto ordinal = static_cast<std::int64_t>(steps.size() + 1);
-    steps.push_back({"step " + std::to_string(ordinal), ordinal, span, false});
+    steps.push_back({"step " + std::to_string(ordinal), ordinal, span, span, false});
   }
   return steps;
 }

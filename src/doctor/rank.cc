@@ -95,9 +95,9 @@ Finding* Find(std::vector<Finding>& findings, std::string_view id) {
 }
 
 void MergeSymptoms(std::vector<Finding>& findings, const replay::WhatIf* whatif) {
-  for (const auto& [symptom_id, cause_id, explains] : kRelations) {
-    const Finding* symptom = Find(findings, symptom_id);
-    Finding* cause = Find(findings, cause_id);
+  for (const Relation& relation : kRelations) {
+    const Finding* symptom = Find(findings, relation.symptom);
+    Finding* cause = Find(findings, relation.cause);
     if (symptom == nullptr || cause == nullptr) continue;
     double left = 1;
     if (whatif != nullptr && symptom->recoverable_ns && cause->predicted && !cause->fix.empty() &&
@@ -108,10 +108,10 @@ void MergeSymptoms(std::vector<Finding>& findings, const replay::WhatIf* whatif)
              *symptom->recoverable_ns;
     }
     if (left >= kOwnShare) continue;
-    cause->same_cause.emplace_back(symptom_id);
+    cause->same_cause.emplace_back(relation.symptom);
     cause->same_cause.insert(cause->same_cause.end(), symptom->same_cause.begin(),
                              symptom->same_cause.end());
-    std::erase_if(findings, [&](const Finding& f) { return f.id == symptom_id; });
+    std::erase_if(findings, [&](const Finding& f) { return f.id == relation.symptom; });
   }
 }
 

@@ -83,6 +83,37 @@ TEST(Rank, AFindingNamesItsGainAndWhatIsLeftTogether) {
   EXPECT_DOUBLE_EQ(ranking.together->likely_ns, finding.predicted->likely_ns);
 }
 
+// Launches every 55 us, a conversion of 140 us and a product of 40 us in turn: the device sets the
+// pace, until the conversions are gone.
+Replayed LaunchesBehindConversions() {
+  TraceSketch sketch;
+  replay::MarkSteps(sketch, 4, 1100);
+  std::int64_t id = 0;
+  for (int i = 0; i < 4; ++i) {
+    double host = 1001 + 1100 * i, at = host + 10;
+    for (int k = 0; k < 12; ++k, host += 55) {
+      ++id;
+      const double length = k % 2 == 0 ? 140 : 40;
+      sketch.Op("aten::op", host, host + 50).Launch(host + 2, id);
+      sketch.Kernel(at, at + length, id, 7, k % 2 == 0 ? "nchwToNhwcKernel" : "gemm");
+      at += length;
+    }
+    sketch.Call("cudaDeviceSynchronize", host, 1000 + 1100 * (i + 1), ++id);
+  }
+  return Replayed(std::move(sketch));
+}
+
+TEST(Rank, WhatTheOthersHideIsUncovered) {
+  const Replayed r = LaunchesBehindConversions();
+  const WhatIf whatif(r.model());
+  const Finding launches = Make("launch-bound", {"launch-bound"});
+  EXPECT_TRUE(Rank({launches}, &whatif).findings.empty());  // alone it gives nothing
+  const Ranking ranking =
+      Rank({launches, Make("layout-conversion", {"layout-conversion"})}, &whatif);
+  EXPECT_EQ(Ids(ranking), (Order{"layout-conversion", "launch-bound"}));
+  EXPECT_GT(*ranking.findings[1].speedup_after, 1.2);
+}
+
 TEST(Rank, WithoutAModelAFindingStaysAndSaysSo) {
   const Replayed r = Converting(400);
   const WhatIf whatif(r.model());

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes through the Kineto importer and, where a trace comes out, through every analysis: what
-// a strange file does to the analyses matters as much as what it does to the reader.
+// Any bytes through the Kineto importer and, where a trace comes out, through every analysis, the
+// replay and every rule: what a strange file does to them matters as much as what it does to the
+// reader.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "analyze/facts.h"
+#include "doctor/doctor.h"
 #include "import/import.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -16,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto trace = hone::importer::LoadKinetoText(text, "fuzz", window_bytes);
   if (!trace) return 0;
   const hone::analyze::Facts facts = hone::analyze::Analyze(*trace);
-  (void)facts;
+  const hone::doctor::Diagnosis diagnosis = hone::doctor::Diagnose(*trace, facts);
+  (void)diagnosis;
   return 0;
 }

@@ -27,7 +27,7 @@ class Observer : public Edit {
     for (const Task& task : model.graph().tasks) {
       if (!IsDispatch(task)) continue;
       time += static_cast<double>(task.duration_ns);
-      events += task.kind == TaskKind::kLaunch ? 0 : task.ops + task.calls;
+      events += task.kind == TaskKind::kLaunch ? 0 : EventsOf(task);
     }
     event_ns_ = events > 0 ? time / events : 0;
   }
@@ -49,9 +49,10 @@ class Observer : public Edit {
   }
 
  private:
+  static std::uint32_t EventsOf(const Task& task) { return task.ops + task.calls + task.python; }
   static bool IsDispatch(const Task& task) {
     if (task.kind == TaskKind::kLaunch) return task.duration_ns < kDispatch;
-    const std::uint32_t events = task.ops + task.calls + task.python;
+    const std::uint32_t events = EventsOf(task);
     return task.kind == TaskKind::kHost && events > 0 && task.duration_ns < events * kDispatch;
   }
   double CostOf(const Task& task, Guess guess) const {
@@ -59,7 +60,7 @@ class Observer : public Edit {
     const auto duration = static_cast<double>(task.duration_ns);
     if (IsDispatch(task)) return share * duration;
     // Long code pays for the events in it, no more.
-    return std::min(share * duration, share * event_ns_ * (task.ops + task.calls));
+    return std::min(share * duration, share * event_ns_ * EventsOf(task));
   }
 
   const Range3 share_;
