@@ -35,12 +35,13 @@ RowId CopyBefore(const Model& model, RowId call) {
 }  // namespace
 
 WaitReason ReasonOf(const Model& model, const Task& task) {
-  if (task.row == kNoRow) return WaitReason::kNone;
+  // Rows of device tasks name device work.
+  if (task.kind != TaskKind::kWait && task.kind != TaskKind::kAllocate) return WaitReason::kNone;
   const analyze::ApiClass what = model.calls()[task.row];
-  if (task.kind == TaskKind::kAllocate && what == analyze::ApiClass::kFree) {
-    return WaitReason::kFree;
+  if (task.kind == TaskKind::kAllocate) {
+    return what == analyze::ApiClass::kFree ? WaitReason::kFree : WaitReason::kNone;
   }
-  if (task.kind != TaskKind::kWait || model.ByProfiler(task.row)) return WaitReason::kNone;
+  if (model.ByProfiler(task.row)) return WaitReason::kNone;
   RowId copy = kNoRow;
   if (what == analyze::ApiClass::kBlockingCopy) {
     copy = task.row;
