@@ -175,9 +175,8 @@ TEST(Rank, ACauseThatNoModelPredictsIsTakenAtItsWord) {
 // Waiting for a slow rank is communication that nothing hides, under either name.
 TEST(Rank, AStragglerStandsAboveTheCommunicationThatWaitsForIt) {
   for (const char* waiting : {"exposed-comm", "comm-unoverlapped"}) {
-    const Ranking ranking =
-        Rank({Worth(waiting, Severity::kHigh, 10), Make("straggler", {}, Severity::kMedium)},
-             nullptr);
+    const Ranking ranking = Rank(
+        {Worth(waiting, Severity::kHigh, 10), Make("straggler", {}, Severity::kMedium)}, nullptr);
     EXPECT_EQ(Ids(ranking), (Order{"straggler", waiting}));
   }
 }
