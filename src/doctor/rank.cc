@@ -42,6 +42,7 @@ constexpr std::array kRelations = {
     Relation{"unfused-elementwise", "layout-conversion"},
     Relation{"exposed-comm", "comm-unoverlapped"},
     Relation{"exposed-comm", "straggler"},
+    Relation{"comm-unoverlapped", "straggler"},
     Relation{"host-sync", "checkpoint-stall"},
     Relation{"host-sync", "autotune-in-loop"},
     Relation{"allocator-churn", "autotune-in-loop"},

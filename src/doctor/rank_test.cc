@@ -172,6 +172,15 @@ TEST(Rank, ACauseThatNoModelPredictsIsTakenAtItsWord) {
   EXPECT_EQ(Ids(ranking), (Order{"small-batch", "launch-bound"}));
 }
 
+// Waiting for a slow rank is communication that nothing hides, under either name.
+TEST(Rank, AStragglerStandsAboveTheCommunicationThatWaitsForIt) {
+  for (const char* waiting : {"exposed-comm", "comm-unoverlapped"}) {
+    const Ranking ranking = Rank(
+        {Worth(waiting, Severity::kHigh, 10), Make("straggler", {}, Severity::kMedium)}, nullptr);
+    EXPECT_EQ(Ids(ranking), (Order{"straggler", waiting}));
+  }
+}
+
 TEST(Rank, UnrelatedFindingsStandBySeverity) {
   const Ranking ranking =
       Rank({Make("memory-growth", {}, Severity::kLow), Make("host-sync", {}, Severity::kHigh),

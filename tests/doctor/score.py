@@ -82,8 +82,9 @@ def score(name, label, findings):
     if named != sorted(named, key=ids.index):
         faults.append("order: " + ", ".join(sorted(named, key=ids.index)))
     faults += [f"not {cause}" for cause in label.get("not", []) if cause in serious]
+    seen = {*ids, *(cause for f in found for cause in f.get("same_cause", []))}
     return Scored(name, label, found, top1, top3, faults,
-                  [cause for cause in label["all"] if cause not in ids])
+                  [cause for cause in label["all"] if cause not in seen])
 
 
 def score_set(options):

@@ -16,7 +16,7 @@ def build(fixed, device):
     layers = [torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 512)]
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers))
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    rows = torch.randn(64 if rank == 0 or fixed else 512, 512)
+    rows = torch.randn(64 if rank == 0 or fixed else 2048, 512)
 
     def step():
         loss = model(rows).square().mean()
