@@ -12,8 +12,9 @@ struct DeviceLanes {
 };
 
 // After the host's lanes. Work launched inside the window, and work inside it whose launch is not
-// in the file; where the steps are the device's own pattern, the work that ran inside. A piece of work waits for its call, for the one before it on its stream, and, where
-// the measured start says so, for work of another stream (an event).
+// in the file; where the steps are the device's own pattern, the work that ran inside. A piece of
+// work waits for its call, for the one before it on its stream, and, where the measured start says
+// so, for work of another stream (an event).
 DeviceLanes AddDeviceLanes(const GraphInput& input, Draft& draft);
 
 }  // namespace hone::replay
