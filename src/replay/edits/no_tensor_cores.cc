@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "analyze/flops.h"
 #include "analyze/modelled_calls.h"
 #include "replay/edits/edits.h"
 
@@ -22,10 +23,13 @@ using trace::RowId;
 
 // Of its peak, what an fp32 matmul on plain cores reaches (H200, GPT-2 and 4,096-wide layers).
 constexpr double kFp32Reached = 0.87;
-// Of theirs, what the matrix units reach depends on the size of the product: 0.44 at 46 GFLOP
-// (GPT-2's layers of 8,192 tokens), 0.765 at 325 GFLOP; measured on an H200 with TF32.
-constexpr double kReachedSmall = 0.44, kReachedLarge = 0.765, kLeastReached = 0.17;
-constexpr double kSmallFlops = 46e9, kLargeFlops = 325e9;
+// Of theirs, what the matrix units reach with TF32, measured on an H200: 0.66 in the layers of
+// GPT-2, ViT-B and BERT (10 to 46 GFLOP a product; 0.4 to 0.9 each), 0.75 in
+// 4,096-wide layers; 0.30 in batched products, whose inner size is a head's; 0.28 where a size is
+// no multiple of four (GPT-2's vocabulary of 50,257). Products too small to fill the device less.
+constexpr double kReachedLayer = 0.66, kReachedLarge = 0.75;
+constexpr double kReachedBatched = 0.30, kReachedMisaligned = 0.28;
+constexpr double kLayerFlops = 46e9, kLargeFlops = 325e9, kSmallFlops = 5e9, kSmallPower = 0.35;
 // Convolutions reach less of the fp32 peak to begin with: ResNet-50's took 4.4 times as long as
 // with TF32, a stack of 3x3 ones 4 times, conversions of layout included.
 constexpr double kConvolutionGain = 4.2;
@@ -40,9 +44,10 @@ constexpr double kBandwidthReached = 0.85;
 constexpr Range3 kOfGain = {0.65, 1.0, 1.3};
 
 double ReachedByUnits(double flops) {
-  const double slope = (kReachedLarge - kReachedSmall) / std::log10(kLargeFlops / kSmallFlops);
-  const double reached = kReachedSmall + slope * std::log10(std::max(flops, 1.0) / kSmallFlops);
-  return std::clamp(reached, kLeastReached, kReachedLarge + 0.04);
+  if (flops < kSmallFlops) return kReachedLayer * std::pow(flops / kSmallFlops, kSmallPower);
+  const double slope = (kReachedLarge - kReachedLayer) / std::log10(kLargeFlops / kLayerFlops);
+  const double reached = kReachedLayer + slope * std::log10(flops / kLayerFlops);
+  return std::clamp(reached, kReachedLayer, kReachedLarge);
 }
 
 struct Target {
@@ -58,22 +63,15 @@ double AlignmentGain(const Model& model, RowId work, const KernelTraits& traits)
   return name.find("align2") != std::string_view::npos ? kAlign2Gain : 1;
 }
 
-// By its own roofline on the matrix units.
-double RooflineGain(const analyze::DevicePeaks& peaks, double seconds, double flops, double bytes) {
-  const double compute = flops / (ReachedByUnits(flops) * peaks.tf32 * 1e12);
-  const double reached = peaks.measured ? 1.0 : kBandwidthReached;
-  const double memory = bytes / (reached * peaks.memory_gbytes_per_s * 1e9);
-  const double faster = std::max(compute, memory);
-  return faster > 0 ? std::max(1.0, seconds / faster) : 1;
-}
-
-// Gains of matmul kernels: FLOPs and bytes from the shapes of the call where they were recorded,
-// else FLOPs from what the kernel must have reached on plain cores.
+// Gains of matmul kernels by their own roofline on the matrix units: FLOPs, bytes and alignment
+// from the shapes of the call where they were recorded, else FLOPs from what the kernel must have
+// reached on plain cores.
 class MatmulGains {
  public:
   explicit MatmulGains(const Model& model) : model_(model), peaks_(*model.peaks()) {
     if (!model.facts().trust.present.shapes) return;
     calls_ = std::make_unique<analyze::ModelledCalls>(model.trace());
+    aligned_.resize(calls_->entries().size(), kUnseen);
     time_ns_.resize(model.trace().host.size(), 0);
     for (const Task& task : model.graph().tasks) {
       const RowId owner = task.kind == TaskKind::kKernel ? OwnerOf(task.row) : kNoRow;
@@ -81,18 +79,29 @@ class MatmulGains {
     }
   }
 
-  double Of(const Task& task) const {
-    const RowId owner = OwnerOf(task.row);
-    if (owner != kNoRow) {
-      const analyze::Work& work = calls_->entries()[calls_->EntryOf(owner)].work;
-      return RooflineGain(peaks_, static_cast<double>(time_ns_[owner]) / 1e9, work.flops,
-                          work.bytes);
+  double Of(const Task& task) {
+    double seconds = static_cast<double>(task.duration_ns) / 1e9;
+    double flops = kFp32Reached * peaks_.fp32 * 1e12 * seconds, bytes = 0;
+    bool aligned = true;
+    if (const RowId owner = OwnerOf(task.row); owner != kNoRow) {
+      const std::uint32_t entry = calls_->EntryOf(owner);
+      seconds = static_cast<double>(time_ns_[owner]) / 1e9;
+      flops = calls_->entries()[entry].work.flops;
+      bytes = calls_->entries()[entry].work.bytes;
+      aligned = IsAligned(entry);
     }
-    const double seconds = static_cast<double>(task.duration_ns) / 1e9;
-    return RooflineGain(peaks_, seconds, kFp32Reached * peaks_.fp32 * 1e12 * seconds, 0);
+    double reached = aligned ? ReachedByUnits(flops) : kReachedMisaligned;
+    if (IsBatched(task.row)) reached = std::min(reached, kReachedBatched);
+    const double compute = flops / (reached * peaks_.tf32 * 1e12);
+    const double bandwidth =
+        (peaks_.measured ? 1.0 : kBandwidthReached) * peaks_.memory_gbytes_per_s * 1e9;
+    const double faster = std::max(compute, bandwidth > 0 ? bytes / bandwidth : 0.0);
+    return faster > 0 ? std::max(1.0, seconds / faster) : 1;
   }
 
  private:
+  enum : std::uint8_t { kUnseen, kNo, kYes };
+
   // The call whose shapes account for the kernel; kNoRow: none is known.
   RowId OwnerOf(RowId work) const {
     const RowId op = model_.trace().device.op[work];
@@ -103,9 +112,32 @@ class MatmulGains {
     return entry.modelled && entry.kind == analyze::ModelKind::kProduct ? owner : kNoRow;
   }
 
+  bool IsBatched(RowId work) const {
+    const RowId op = model_.trace().device.op[work];
+    return op != kNoRow && model_.trace().HostName(op).find("bmm") != std::string_view::npos;
+  }
+
+  // TF32 operands are loaded four at a time where both sizes of a matrix allow it.
+  bool IsAligned(std::uint32_t entry) {
+    std::uint8_t& seen = aligned_[entry];
+    if (seen != kUnseen) return seen == kYes;
+    const trace::OpDetail& detail = model_.trace().op_details[calls_->entries()[entry].detail];
+    seen = kYes;
+    for (const analyze::ArgumentShape& argument : analyze::ParseArguments(
+             model_.trace().Name(detail.dims), model_.trace().Name(detail.types),
+             model_.trace().Name(detail.concrete))) {
+      if (argument.dims.size() < 2) continue;
+      for (std::size_t d = argument.dims.size() - 2; d < argument.dims.size(); ++d) {
+        if (argument.dims[d] % 4 != 0) seen = kNo;
+      }
+    }
+    return seen == kYes;
+  }
+
   const Model& model_;
   const analyze::DevicePeaks& peaks_;
   std::unique_ptr<analyze::ModelledCalls> calls_;  // null: no shapes
+  std::vector<std::uint8_t> aligned_;              // by entry
   std::vector<Nanos> time_ns_;                     // by owner: of all its kernels
 };
 
@@ -163,7 +195,7 @@ FoundEdit FindNoTensorCores(const Model& model) {
   const double convolution =
       kConvolutionGain * (has_tf32 ? peaks.tf32 / peaks.fp32 : 0) / kMeasuredRatio;
   const std::vector<std::uint8_t> plain = PlainConvolutions(model);
-  const MatmulGains matmuls(model);
+  MatmulGains matmuls(model);
   std::vector<Target> targets;
   for (TaskId t = 0; t < graph.tasks.size(); ++t) {
     const Task& task = graph.tasks[t];

@@ -12,9 +12,9 @@ namespace {
 // Share of the host's time for operators and calls that is torch.profiler's own. A share and not
 // microseconds: a slower host pays more for both. From pairs of bare and profiled runs of
 // host-bound programs on an H200 (docs/design/observer.md has the table): 0.28 to 0.53 with CPU and
-// CUDA activities only, median 0.40; 0.31 to 0.66 with shapes, stacks and memory, and down to 0.15
+// CUDA activities only, median 0.43; 0.31 to 0.66 with shapes, stacks and memory, and down to 0.15
 // in a trace recorded on a quiet host.
-constexpr Range3 kLight = {0.25, 0.38, 0.53};
+constexpr Range3 kLight = {0.26, 0.43, 0.56};
 constexpr Range3 kFull = {0.15, 0.32, 0.65};
 // Code between calls that takes longer than this for each event in it is the program's own.
 constexpr Nanos kDispatch = 50 * kMicrosecond;
