@@ -99,7 +99,7 @@ struct GraphInput {
 // Linear in the trace's rows but for the merge of the lanes. Large traces give their first steady
 // steps only (at most kMostWork pieces of device work, never less than one step). Absent without
 // steps.
-inline constexpr std::size_t kMostWork = 20'000;
+inline constexpr std::size_t kMostWork = 8'000;
 Known<Graph> BuildGraph(const GraphInput& input);
 
 }  // namespace hone::replay
