@@ -126,6 +126,7 @@ void DeviceWriter::Calibrate() {
 std::uint16_t DeviceWriter::LaneOf(RowId work, Nanos before) {
   const std::uint16_t stream = input_.trace.device.stream[work];
   if (lane_of_[stream] == kNoLane) {
+    if (draft_.lanes.size() >= kMostLanes) return kNoLane;
     lane_of_[stream] = static_cast<std::uint16_t>(draft_.lanes.size());
     draft_.lanes.push_back({LaneKind::kStream, stream, std::max(before, draft_.window.begin_ns)});
     if (before == INT64_MIN) draft_.lanes.back().ready_ns = INT64_MIN;
@@ -174,6 +175,10 @@ void DeviceWriter::Add(const Candidate& c) {
   const trace::DeviceWork& device = input_.trace.device;
   const Nanos start = device.start_ns[c.work];
   const std::uint16_t lane = LaneOf(c.work, c.before_ns);
+  if (lane == kNoLane) {
+    ++found_.unlinked;
+    return;
+  }
   Task task;
   task.start_ns = start;
   task.duration_ns = device.duration_ns[c.work];

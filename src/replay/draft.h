@@ -32,6 +32,8 @@ struct Draft {
   std::vector<Place> of_call;                 // by row of Trace::host; lane UINT16_MAX: none
 };
 inline constexpr std::uint16_t kNoLane = UINT16_MAX;
+// No program has more; a broken file may name more, which are then left out.
+inline constexpr std::size_t kMostLanes = 4'096;
 
 // Merges the lanes by measured start and turns places into task ids. Edges that would point back
 // in time are dropped: measured order says that nobody waited there.

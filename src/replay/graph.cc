@@ -45,9 +45,10 @@ Graph Merge(const trace::Trace& trace, Draft draft) {
   graph.of_device.assign(trace.device.size(), kNoTask);
 
   std::vector<Place> order;
-  for (std::uint16_t lane = 0; lane < draft.tasks.size(); ++lane) {
+  for (std::size_t lane = 0; lane < draft.tasks.size(); ++lane) {
     const auto middle = static_cast<std::ptrdiff_t>(order.size());
-    for (std::uint32_t i = 0; i < draft.tasks[lane].size(); ++i) order.push_back({lane, i});
+    for (std::uint32_t i = 0; i < draft.tasks[lane].size(); ++i)
+      order.push_back({static_cast<std::uint16_t>(lane), i});
     // Lanes are in time order, hosts stand before devices: on a tie the call comes before its work.
     std::inplace_merge(
         order.begin(), order.begin() + middle, order.end(), [&](const Place& a, const Place& b) {

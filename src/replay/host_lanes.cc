@@ -309,6 +309,7 @@ void AddHostLanes(const GraphInput& input, const DeviceIndex& index, Draft& draf
   };
   add(main);
   for (std::size_t t = 0; t < trace.threads.size(); ++t) {
+    if (plans.size() >= kMostLanes / 2) break;
     if (t != main && launches[t] > 0 && trace.threads[t].process == process) add(t);
   }
   std::vector<std::vector<Interval>> activities;

@@ -41,7 +41,7 @@ Known<double> StepsLeft(const DeviceMemory& memory) {
   if (memory.capacity <= 0 || memory.relative) {
     return Known<double>::Absent("the device's memory size is not in this trace");
   }
-  const double room = static_cast<double>(memory.capacity - memory.peak_allocated);
+  const auto room = static_cast<double>(memory.capacity - memory.peak_allocated);
   return std::max(room, 0.0) / *memory.growth_per_step;
 }
 

@@ -21,7 +21,7 @@ Judgement JudgeNaiveAttention(const Case& the_case) {
   finding.fix = {"naive-attention"};
   finding.title = "attention is spelled out in matmul and softmax instead of one fused kernel";
   finding.evidence.push_back((*edit)->Scope(model));
-  finding.evidence.push_back(
+  finding.evidence.emplace_back(
       "the matrix of scores is written to memory and read back several times");
   finding.remedy =
       "y = F.scaled_dot_product_attention(q, k, v, is_causal=True)\n"

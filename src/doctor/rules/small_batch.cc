@@ -91,7 +91,7 @@ Coverage Measure(const Case& the_case, const replay::Model& model) {
   }
   if (known <= 0) return found;
   // Kernels that run side by side fill the device together: per busy moment, not per kernel.
-  const double busy = static_cast<double>(device.compute.LengthWithin(window));
+  const auto busy = static_cast<double>(device.compute.LengthWithin(window));
   const double side_by_side = busy > 0 ? std::max(all / busy, 1.0) : 1.0;
   found.known = known / all;
   found.whole = std::min(filled / known * side_by_side, 1.0);

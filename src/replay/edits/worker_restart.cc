@@ -49,20 +49,21 @@ std::vector<Fetch> CollectFetches(const Model& model, trace::Interval span) {
   for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
     const Nanos start = trace.host.start_ns[i], end = trace.host.end_ns(i);
     if (start < span.begin_ns || start >= span.end_ns) continue;
+    const bool inside_fetch = is_fetch[i] == 0 && start < fetched;
+    const SliceKind kind = trace.host.kind[i];
+    if (inside_fetch || (is_fetch[i] == 0 && kind != SliceKind::kOp && kind != SliceKind::kApi)) {
+      continue;
+    }
     if (is_fetch[i] != 0) {
       const Nanos since = before == kNoRow ? busy_until : fetched;
       fetches.push_back({i, before, {std::min(since, start), start}});
       before = i;
       fetched = end;
       ops = 0;
-    } else if (start < fetched) {
-      continue;  // inside the fetch
-    } else if (trace.host.kind[i] == SliceKind::kOp) {
+    } else if (kind == SliceKind::kOp) {
       if (model.lineage().top_op[i] == i && ++ops > kIteratorOps) before = kNoRow;
-    } else if (trace.host.kind[i] == SliceKind::kApi) {
-      before = kNoRow;
     } else {
-      continue;
+      before = kNoRow;
     }
     busy_until = std::max(busy_until, end);
   }
