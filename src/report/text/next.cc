@@ -50,11 +50,11 @@ std::vector<std::pair<std::string, std::string>> NextCommands(const Report& repo
                                                               const std::string& trace) {
   std::vector<std::pair<std::string, std::string>> commands;
   const auto analyze = [&](const std::pair<std::string, std::string>& flags) {
-    commands.push_back({fmt::format("hone analyze {} {}", trace, flags.first), flags.second});
+    commands.emplace_back(fmt::format("hone analyze {} {}", trace, flags.first), flags.second);
   };
   if (report.diagnosis && report.diagnosis->replay && report.diagnosis->replay->together) {
-    commands.push_back(
-        {fmt::format("hone whatif {} --list", trace), "what else would give how much"});
+    commands.emplace_back(fmt::format("hone whatif {} --list", trace),
+                          "what else would give how much");
   } else {
     analyze(NextTable(breakdown, report.leading().facts.python.has_value()));
   }
