@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "replay/graph.h"
-#include "trace/interval.h"
 
 namespace hone::replay {
 
@@ -16,26 +15,12 @@ struct Plan {
   std::vector<Nanos> lag_ns;            // by task
   std::vector<std::uint8_t> edges_off;  // by task: its edges do not count
 
-  // Edits count their cuts from what the ones before them left: called before each.
-  void BeginEdit() { base_ns_ = duration_ns; }
-
-  // Host tasks of lane `lane` inside `span` (measured time) take `factor` of their time there;
-  // waits for the device stay. 0 removes the code, its calls included.
-  void ScaleHost(const Graph& graph, std::uint16_t lane, trace::Interval span, double factor);
   // The work vanishes: no time, no launch, no turn-around. Its call's host time stays.
   void RemoveWork(TaskId task);
   // The call that launched it vanishes too, and `dispatch` of the host code that led up to it.
   void RemoveLaunch(const Graph& graph, TaskId call, double dispatch);
-  // Time that host tasks of the lane take inside `span` (measured time), as planned.
-  double HostTime(const Graph& graph, std::uint16_t lane, trace::Interval span) const;
   // The call returns at once.
   void DropWait(TaskId task) { edges_off[task] = 1; }
-
- private:
-  std::vector<Nanos> base_ns_;  // durations when the edit began
-
-  template <typename Visit>
-  static void OverHost(const Graph& graph, std::uint16_t lane, trace::Interval span, Visit&& visit);
 };
 
 }  // namespace hone::replay

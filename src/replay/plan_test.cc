@@ -18,40 +18,6 @@ SampleGraph Sample() {
   return sample;
 }
 
-TEST(Plan, SpansOfOneEditEachTakeTheirPartOfOneTask) {
-  SampleGraph sample = Sample();
-  Plan plan(sample.graph());
-  plan.ScaleHost(sample.graph(), 0, {0, 40}, 0);
-  plan.ScaleHost(sample.graph(), 0, {60, 100}, 0.5);
-  EXPECT_EQ(plan.duration_ns, (std::vector<Nanos>{40, 60, 10, 100}));
-}
-
-TEST(Plan, TheNextEditCutsWhatIsLeft) {
-  SampleGraph sample = Sample();
-  Plan plan(sample.graph());
-  plan.ScaleHost(sample.graph(), 0, {0, 50}, 0);
-  plan.BeginEdit();
-  plan.ScaleHost(sample.graph(), 0, {0, 100}, 0.5);
-  EXPECT_EQ(plan.duration_ns[0], 25);
-}
-
-TEST(Plan, ASpanInsideOneTaskAndOneOverSeveral) {
-  SampleGraph sample = Sample();
-  Plan inside(sample.graph()), over(sample.graph());
-  inside.ScaleHost(sample.graph(), 0, {40, 50}, 0);
-  EXPECT_EQ(inside.duration_ns, (std::vector<Nanos>{90, 60, 10, 100}));
-  over.ScaleHost(sample.graph(), 0, {90, 120}, 0);
-  EXPECT_EQ(over.duration_ns, (std::vector<Nanos>{90, 60, 0, 90}));
-}
-
-TEST(Plan, HostTimeIsCountedAsPlanned) {
-  SampleGraph sample = Sample();
-  Plan plan(sample.graph());
-  EXPECT_DOUBLE_EQ(plan.HostTime(sample.graph(), 0, {50, 160}), 50 + 10 + 50);
-  plan.duration_ns[0] = 20;  // the half of it that lies inside
-  EXPECT_DOUBLE_EQ(plan.HostTime(sample.graph(), 0, {50, 160}), 10 + 10 + 50);
-}
-
 TEST(Plan, ALaunchGoesWithTheCodeThatLedUpToIt) {
   SampleGraph sample = Sample();
   Plan plan(sample.graph());

@@ -43,9 +43,7 @@ double WhatIf::Step(const std::vector<std::string_view>& ids, Guess guess, Guess
     const bool is_observer = info.id == kObserver;
     if (!is_observer && std::find(ids.begin(), ids.end(), info.id) == ids.end()) continue;
     const Known<std::unique_ptr<Edit>>& edit = Find(info.id);
-    if (!edit) continue;
-    plan.BeginEdit();
-    (*edit)->Apply(model_, is_observer ? observer : guess, plan);
+    if (edit) (*edit)->Apply(model_, is_observer ? observer : guess, plan);
   }
   return SteadyStep(model_.graph(), plan);
 }

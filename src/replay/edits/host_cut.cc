@@ -44,10 +44,15 @@ void HostCut::ForEachPart(const Graph& graph, Visit&& visit) const {
   }
 }
 
+double HostCut::KeptNs(std::size_t span) const {
+  return std::max(static_cast<double>(spans_[span].keep_ns),
+                  spans_[span].keep_share * static_cast<double>(host_ns_[span]));
+}
+
 Nanos HostCut::gone_ns() const {
   Nanos gone = 0;
   for (std::size_t s = 0; s < spans_.size(); ++s) {
-    gone += std::max<Nanos>(0, host_ns_[s] - spans_[s].keep_ns);
+    gone += std::max<Nanos>(0, host_ns_[s] - static_cast<Nanos>(KeptNs(s)));
   }
   return gone;
 }
@@ -55,9 +60,9 @@ Nanos HostCut::gone_ns() const {
 void HostCut::Apply(const Graph& graph, double strength, Plan& plan) const {
   std::vector<double> gone(graph.tasks.size(), 0);  // share of the task that goes
   ForEachPart(graph, [&](TaskId t, std::size_t s, Nanos length) {
-    if (host_ns_[s] <= spans_[s].keep_ns) return;
-    const double share =
-        1.0 - static_cast<double>(spans_[s].keep_ns) / static_cast<double>(host_ns_[s]);
+    const double kept = KeptNs(s);
+    if (static_cast<double>(host_ns_[s]) <= kept) return;
+    const double share = 1.0 - kept / static_cast<double>(host_ns_[s]);
     gone[t] += strength * share * static_cast<double>(length) /
                static_cast<double>(graph.tasks[t].duration_ns);
   });

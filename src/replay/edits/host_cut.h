@@ -14,7 +14,9 @@ namespace hone::replay {
 struct HostSpan {
   std::uint16_t lane = 0;
   trace::Interval span;  // measured time
-  Nanos keep_ns = 0;     // what is left of the host's own time inside
+  // What is left of the host's own time inside: the larger of the two.
+  Nanos keep_ns = 0;
+  double keep_share = 0;
 };
 
 class HostCut {
@@ -40,6 +42,7 @@ class HostCut {
   void DropWaits(const Graph& graph, Plan& plan) const;
 
  private:
+  double KeptNs(std::size_t span) const;
   template <typename Visit>
   void ForEachPart(const Graph& graph, Visit&& visit) const;
 

@@ -52,6 +52,9 @@ TEST(HostCut, KeepsWhatItMustAndHalfAtHalfStrength) {
   EXPECT_EQ(keep.duration_ns[0], 25);
   HostCut(graph, {{0, {0, 100}, 0}}).Apply(graph, 0.5, half);
   EXPECT_EQ(half.duration_ns[0], 50);
+  Plan share(graph);  // a share of the host's own time, waiting left out
+  HostCut(graph, {{0, {50, 250}, 0, 0.4}}).Apply(graph, 1.0, share);
+  EXPECT_EQ(share.duration_ns, (std::vector<Nanos>{70, 180, 2, 0, 70}));
 }
 
 TEST(HostCut, OverlappingSpansCountOnceAndKeepMoreThanThereIsChangesNothing) {
