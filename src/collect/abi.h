@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C ABI of libhone_collect.so: what python/hone and include/hone.h call. Every function may be
+// called at any time, from any thread, in a process that records nothing (then it does nothing).
+// Stable: never change a signature; add new functions.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+
+// Whether this process has a recorder (HONE_RUN_DIR was set when it started).
+int hone_active(void) noexcept;
+// Whether a window is open just now.
+int hone_recording(void) noexcept;
+// Starts the recorder if it has not started. 0, or -1 when there is nothing to do.
+int hone_start(void) noexcept;
+
+// torch was imported: finds its symbols and registers for its operators. 0: registered; else a
+// negative number, and the reason is in hone_why(). Call with the GIL held, before threads start.
+int hone_torch_ready(void) noexcept;
+// Operators seen so far on any thread: for the self-test.
+uint64_t hone_operators_seen(void) noexcept;
+// The last operator's name that this thread ended ("aten::add"), for the self-test.
+const char* hone_last_operator(void) noexcept;
+// Unregisters the operators' callback for good: the self-test failed.
+void hone_torch_refuse(const char* why) noexcept;
+// The self-test of shapes and sequence numbers: between begin and end the caller runs known
+// operators; see collect/torch_layout.h.
+int hone_torch_probe(int stage) noexcept;
+
+// Python is up and the caller holds the GIL: learns where this interpreter keeps its frames.
+// 0: stacks can be read. Called a second time from a second thread (see collect/python_layout.h).
+int hone_python_ready(int stage) noexcept;
+
+// Marks. Regions nest per thread. kind: wire::HostKind kRange or kLoader.
+void hone_step(void) noexcept;
+void hone_region_begin(const char* name, int kind) noexcept;
+void hone_region_end(void) noexcept;
+
+// Another tool wants CUPTI ("torch.profiler"): flush, let go, mark the gap; and take it up again.
+void hone_cuda_yield(const char* who) noexcept;
+void hone_cuda_resume(void) noexcept;
+
+// A fact about the process ("torch", "2.13.0"; "role", "loader worker 3").
+void hone_info(const char* key, const char* value) noexcept;
+// Something cannot be recorded here, and why.
+void hone_loss(const char* what, const char* detail) noexcept;
+// The reason of the last refusal, for a person.
+const char* hone_why(void) noexcept;
+
+}  // extern "C"

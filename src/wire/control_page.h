@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// ControlPage: what `hone run` and the recorded processes tell each other while they run. A file of
+// the run's folder (kControlFile), mapped shared by all of them; every field is atomic.
+//
+// Also the contract of the environment: how the launcher tells a process what to record.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace hone::wire {
+
+// Set for the program and inherited by everything it starts.
+inline constexpr const char* kEnvFolder = "HONE_RUN_DIR";       // absolute; unset: record nothing
+inline constexpr const char* kEnvSteps = "HONE_STEPS";          // steady steps of a window (30)
+inline constexpr const char* kEnvSeconds = "HONE_SECONDS";      // of a window; 0: no limit
+inline constexpr const char* kEnvAll = "HONE_ALL";              // 1: one window, from start to end
+inline constexpr const char* kEnvEvery = "HONE_EVERY";          // steps between windows' starts; 0: once
+inline constexpr const char* kEnvMemory = "HONE_MEMORY_BYTES";  // the recorder's buffers (64 MiB)
+inline constexpr const char* kEnvStackRate = "HONE_STACK_HZ";   // Python samples a second (100)
+// Comma-separated: ops, memory, cuda, nvtx, nccl, python, loader, shapes. Unset: all.
+inline constexpr const char* kEnvCollect = "HONE_COLLECT";
+inline constexpr const char* kEnvLibrary = "HONE_LIBRARY";      // absolute path of libhone_collect.so
+
+inline constexpr const char* kControlFile = "control";
+// One file a process: process-PID.hone; process-PID-2.hone when the same pid ran exec.
+inline constexpr const char* kFilePrefix = "process-";
+inline constexpr const char* kFileSuffix = ".hone";
+inline constexpr const char* kMachineFile = "machine.hone";  // the launcher's own samples
+
+enum class ProcessState : std::uint32_t {
+  kFree = 0,
+  kFollowing = 1,  // records, has seen no step of its own: closes when the stepping ones have
+  kStepping = 2,   // records and counts steps
+  kClosed = 3,     // its window is over
+  kEnded = 4,
+};
+
+struct ProcessSlot {
+  std::atomic<std::uint32_t> pid;
+  std::atomic<std::uint32_t> state;  // ProcessState
+  std::atomic<std::uint32_t> steps;  // steady ones recorded in this window
+  std::atomic<std::uint32_t> window; // number of the window it is in or has closed, from 1
+  std::atomic<std::uint64_t> lost;   // records it dropped
+};
+
+struct ControlPage {
+  static constexpr std::uint32_t kMagic = 0x4C544368;  // "hCTL"
+  static constexpr std::uint32_t kSlots = 256;
+  std::atomic<std::uint32_t> magic;  // set last by the launcher
+  std::atomic<std::uint32_t> stop;   // 1: the launcher wants every window closed now
+  std::atomic<std::uint32_t> steps_wanted;
+  std::atomic<std::uint32_t> reserved;
+  ProcessSlot slots[kSlots];  // taken by compare-exchange on pid; the 257th process has none
+};
+static_assert(sizeof(ProcessSlot) == 24);
+
+}  // namespace hone::wire

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// FileReader: chunk after chunk of a .hone file, never trusting a byte of it.
+//
+// Damage is stepped over and counted: a torn last chunk (the process was killed), a chunk with a
+// bad checksum, bytes that are no chunk. Memory is bounded by the largest chunk and the file's
+// size. Linear in the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/table.h"
+
+namespace hone::wire {
+
+// One decoded chunk. Columns are asked by name; those the file does not have read as 0 or "".
+class Chunk {
+ public:
+  std::string_view table() const { return table_; }  // "kernels"; empty: no table we know
+  std::uint32_t rows() const { return rows_; }
+  // rows() values, or an empty span when the chunk has no such column of that kind.
+  std::span<const std::int64_t> Integers(std::string_view column) const;
+  std::span<const double> Doubles(std::string_view column) const;
+  std::span<const std::string_view> Texts(std::string_view column) const;
+
+ private:
+  friend class FileReader;
+  struct Column {
+    std::string name;
+    Encoding encoding = Encoding::kValue;
+    std::vector<std::int64_t> integers;
+    std::vector<double> doubles;
+    std::vector<std::string_view> texts;  // into raw_
+  };
+  std::string table_;
+  std::uint32_t rows_ = 0;
+  std::vector<Column> columns_;
+  std::vector<std::uint8_t> raw_;
+};
+
+struct ReadDamage {
+  std::uint64_t chunks = 0;        // with a bad checksum or contents that do not decode
+  std::uint64_t bytes_skipped = 0; // that are no chunk, or belong to a bad one
+  bool torn_end = false;           // the file ends inside a chunk
+  std::string first;               // one sentence about the first: "chunk 12 at byte 4,096: …"
+};
+
+class FileReader {
+ public:
+  // Maps or reads the file. The error is one sentence that ends with the next step.
+  static Result<FileReader> Open(const std::string& path);
+  static Result<FileReader> OpenImage(std::string_view bytes, const std::string& name);
+  FileReader(FileReader&&) noexcept;
+  FileReader& operator=(FileReader&&) noexcept;
+  ~FileReader();
+
+  // The next whole chunk into `chunk` (reusing its memory); false at the end.
+  bool Next(Chunk& chunk);
+
+  const ReadDamage& damage() const { return damage_; }
+  std::uint64_t bytes() const { return size_; }
+  std::uint64_t bytes_done() const { return position_; }
+  std::uint32_t version() const { return version_; }
+  bool newer_version() const { return version_ > 1; }
+
+ private:
+  struct Decoder;
+  FileReader();
+  const std::uint8_t* data_ = nullptr;
+  std::uint64_t size_ = 0, position_ = 0;
+  std::uint32_t version_ = 0;
+  bool mapped_ = false;
+  ReadDamage damage_;
+  std::unique_ptr<Decoder> decoder_;  // zstd context and the schema read so far
+};
+
+}  // namespace hone::wire
