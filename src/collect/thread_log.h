@@ -23,13 +23,13 @@ struct LogBlock {
 
 // One thread's chain, for any record type.
 struct Log {
-  Log* next_log;                  // of all logs of this kind; never unlinked
-  std::atomic<std::uint32_t> tid; // 0: free for a new thread
+  Log* next_log;                   // of all logs of this kind; never unlinked
+  std::atomic<std::uint32_t> tid;  // 0: free for a new thread
   std::uint32_t record_bytes;
-  LogBlock* head;                 // the writer's
-  LogBlock* tail;                 // the owner's
+  LogBlock* head;  // the writer's
+  LogBlock* tail;  // the owner's
   std::atomic<std::uint64_t> lost;
-  std::uint64_t lost_told;        // the writer's
+  std::uint64_t lost_told;  // the writer's
 };
 
 }  // namespace hone::collect

@@ -2,7 +2,8 @@
 // ChunkBuilder: rows of one table on their way into a file, encoded column by column as they come.
 //
 // Used inside other people's programs: no exceptions leave it, and it allocates only while its
-// columns grow to the size of a chunk (they keep their memory from chunk to chunk). Not thread-safe.
+// columns grow to the size of a chunk (they keep their memory from chunk to chunk). Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -43,10 +43,10 @@ class Chunk {
 };
 
 struct ReadDamage {
-  std::uint64_t chunks = 0;        // with a bad checksum or contents that do not decode
-  std::uint64_t bytes_skipped = 0; // that are no chunk, or belong to a bad one
-  bool torn_end = false;           // the file ends inside a chunk
-  std::string first;               // one sentence about the first: "chunk 12 at byte 4,096: …"
+  std::uint64_t chunks = 0;         // with a bad checksum or contents that do not decode
+  std::uint64_t bytes_skipped = 0;  // that are no chunk, or belong to a bad one
+  bool torn_end = false;            // the file ends inside a chunk
+  std::string first;                // one sentence about the first: "chunk 12 at byte 4,096: …"
 };
 
 class FileReader {

@@ -21,7 +21,7 @@ namespace hone::wire {
 
 inline constexpr char kFileMagic[8] = {'H', 'O', 'N', 'E', '\r', '\n', '\x1a', '\n'};
 inline constexpr std::uint32_t kFileVersion = 1;
-inline constexpr std::uint32_t kChunkMagic = 0x4B484368;  // "hCHK"
+inline constexpr std::uint32_t kChunkMagic = 0x4B484368;   // "hCHK"
 inline constexpr std::uint32_t kLargestChunk = 64u << 20;  // raw; readers refuse more
 
 // What another process is told of a file's limit, and when writing failed.
