@@ -29,23 +29,18 @@ void Notes::Mark(std::uint8_t kind, std::int64_t value, std::string_view text) n
   Add({Kind::kMark, kind, InternName(text), 0, value, Ticks()});
 }
 
+bool Notes::Take(Note& note) noexcept {
+  const std::lock_guard<SpinLock> guard(lock_);
+  if (count_ == 0) return false;
+  note = notes_[first_];
+  first_ = (first_ + 1) % kRoom;
+  --count_;
+  return true;
+}
+
 void Notes::Drain(Output& output) noexcept {
-  for (;;) {
-    Note note;
-    std::uint64_t lost = 0;
-    {
-      const std::lock_guard<SpinLock> guard(lock_);
-      lost = lost_;
-      lost_ = 0;
-      if (count_ > 0) {
-        note = notes_[first_];
-        first_ = (first_ + 1) % kRoom;
-        --count_;
-      } else if (lost == 0) {
-        return;
-      }
-    }
-    if (lost > 0) output.Loss("marks", lost, "more than 4,096 marks in a tenth of a second");
+  Note note = {};
+  while (Take(note)) {
     const std::string_view first = NameText(note.first), second = NameText(note.second);
     switch (note.kind) {
       case Kind::kInfo:
@@ -59,6 +54,11 @@ void Notes::Drain(Output& output) noexcept {
         break;
     }
   }
+  lock_.lock();
+  const std::uint64_t lost = lost_;
+  lost_ = 0;
+  lock_.unlock();
+  if (lost > 0) output.Loss("marks", lost, "more than 4,096 marks in a tenth of a second");
 }
 
 void Notes::Forked() noexcept {

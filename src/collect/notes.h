@@ -31,6 +31,7 @@ class Notes {
     std::uint64_t time;
   };
   void Add(const Note& note) noexcept;
+  bool Take(Note& note) noexcept;
 
   static constexpr std::uint32_t kRoom = 4096;  // hone.step() marks between two rounds of 100 ms
   SpinLock lock_;
