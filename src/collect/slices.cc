@@ -97,9 +97,9 @@ NameRole RoleOf(std::uint32_t name) noexcept {
   const NameRole known = role.load(std::memory_order_relaxed);
   if (known != NameRole::kUnknown) return known;
   const std::string_view text = NameText(name);
-  const NameRole found = text.starts_with("Optimizer.step#")           ? NameRole::kOptimizerStep
+  const NameRole found = text.starts_with("Optimizer.step#")          ? NameRole::kOptimizerStep
                          : text.starts_with("enumerate(DataLoader)#") ? NameRole::kLoaderNext
-                                                                       : NameRole::kPlain;
+                                                                      : NameRole::kPlain;
   role.store(found, std::memory_order_relaxed);
   return found;
 }

@@ -20,7 +20,8 @@ void RegionEnd() noexcept;
 // When the first slice of this window was seen, in ticks; 0: none yet.
 std::uint64_t BusySince() noexcept;
 void ForgetBusy() noexcept;
-// Slices that ended on another thread than they began on, or deeper than we follow; since last time.
+// Slices that ended on another thread than they began on, or deeper than we follow; since last
+// time.
 std::uint64_t TakeUnmatched() noexcept;
 
 // A slice of this name marks a step when it ends; looked up once a name.
