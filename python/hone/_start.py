@@ -4,17 +4,9 @@
 Everything here is done once, costs a few milliseconds together, and fails alone: what goes wrong is
 told to the recorder, which puts it into the file, and never to the program.
 """
-import os
 import sys
 
 from ._library import info, library, loss
-
-# The first of these that is set tells the place of this process among its like.
-_PLACES = {
-    "rank": ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"),
-    "local_rank": ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
-    "world_size": ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"),
-}
 
 
 def start():
@@ -30,11 +22,6 @@ def start():
 
 def _tell_process():
     info("python", sys.version.split()[0] + " " + sys.implementation.name)
-    for key, variables in _PLACES.items():
-        for variable in variables:
-            if os.environ.get(variable):
-                info(key, os.environ[variable])
-                break
 
 
 def _learn_frames():

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Budget: the memory the recorder may take in this process (HONE_MEMORY_BYTES, 64 MiB unless said),
-// shared by all sources. Blocks come from mmap, never from the program's allocator, which may be the
-// thing being recorded, may be preloaded, or may hold its lock while we are called.
+// shared by all sources. Blocks come from mmap, never from the program's allocator, which may be
+// the thing being recorded, may be preloaded, or may hold its lock while we are called.
 #pragma once
 
 #include <cstddef>

@@ -4,8 +4,8 @@
 // records too; anchors in the file tie it to wall time.
 #pragma once
 
-#include <ctime>
 #include <cstdint>
+#include <ctime>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif

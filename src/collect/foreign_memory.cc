@@ -33,8 +33,8 @@ Way FindWay() noexcept {
   const int file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   if (file < 0) return Way::kNone;
   seen = 0;
-  if (pread(file, &seen, sizeof(seen), static_cast<off_t>(reinterpret_cast<std::uintptr_t>(
-                                           &known))) != sizeof(seen) ||
+  if (pread(file, &seen, sizeof(seen),
+            static_cast<off_t>(reinterpret_cast<std::uintptr_t>(&known))) != sizeof(seen) ||
       seen != known) {
     close(file);
     return Way::kNone;
@@ -75,8 +75,8 @@ std::size_t ReadByCall(std::span<const ForeignPiece> pieces) noexcept {
       remote[i] = {reinterpret_cast<void*>(piece.from), piece.bytes};
       wanted += piece.bytes;
     }
-    const ssize_t got = process_vm_readv(g_pid.load(std::memory_order_relaxed), local, count,
-                                         remote, count, 0);
+    const ssize_t got =
+        process_vm_readv(g_pid.load(std::memory_order_relaxed), local, count, remote, count, 0);
     if (got == static_cast<ssize_t>(wanted)) {
       done += count;
       continue;
@@ -97,12 +97,9 @@ bool ForeignMemoryWorks() noexcept { return GetWay() != Way::kNone; }
 
 std::size_t ReadForeignPieces(std::span<const ForeignPiece> pieces) noexcept {
   switch (GetWay()) {
-    case Way::kCall:
-      return ReadByCall(pieces);
-    case Way::kFile:
-      return ReadByFile(pieces);
-    default:
-      return 0;
+    case Way::kCall: return ReadByCall(pieces);
+    case Way::kFile: return ReadByFile(pieces);
+    default: return 0;
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of memory that may be gone by now: what other threads' interpreters stand on. The kernel does
-// the copy, so an address that is no longer mapped is an answer and not a crash.
+// Reads of memory that may be gone by now: what other threads' interpreters stand on. The kernel
+// does the copy, so an address that is no longer mapped is an answer and not a crash.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ bool ReadForeign(std::uintptr_t from, void* to, std::size_t bytes) noexcept;
 // As many bytes as there are up to the next page that is not there.
 std::size_t ReadForeignUpTo(std::uintptr_t from, void* to, std::size_t bytes) noexcept;
 
-// Many small pieces by one call of the kernel. The number of pieces read whole, from the front; what
-// stands behind the first that could not be read is undefined.
+// Many small pieces by one call of the kernel. The number of pieces read whole, from the front;
+// what stands behind the first that could not be read is undefined.
 std::size_t ReadForeignPieces(std::span<const ForeignPiece> pieces) noexcept;
 
 template <typename Value>

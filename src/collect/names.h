@@ -24,4 +24,7 @@ std::uint32_t NameCount() noexcept;                    // ids given out: 1 … c
 std::string_view NameText(std::uint32_t id) noexcept;  // valid for ever
 std::uint64_t NamesLost() noexcept;
 
+// In the child of a fork: names stay, the holder of the lock does not.
+void ForkedNames() noexcept;
+
 }  // namespace hone::collect

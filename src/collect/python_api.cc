@@ -14,7 +14,8 @@ struct Name {
   const char* name;
   std::size_t offset;
 };
-#define HONE_PYTHON_NAME(name) {#name, offsetof(PythonApi, name)}
+#define HONE_PYTHON_NAME(name) \
+  { #name, offsetof(PythonApi, name) }
 constexpr Name kNames[] = {HONE_PYTHON_NAME(PyThreadState_Get),
                            HONE_PYTHON_NAME(PyThreadState_GetFrame),
                            HONE_PYTHON_NAME(PyInterpreterState_Get),
@@ -41,7 +42,8 @@ constexpr Name kNames[] = {HONE_PYTHON_NAME(PyThreadState_Get),
                            HONE_PYTHON_NAME(Py_AddPendingCall),
                            HONE_PYTHON_NAME(PyCode_Type),
                            HONE_PYTHON_NAME(PyUnicode_Type),
-                           HONE_PYTHON_NAME(PyBytes_Type)};
+                           HONE_PYTHON_NAME(PyBytes_Type),
+                           HONE_PYTHON_NAME(_Py_NoneStruct)};
 #undef HONE_PYTHON_NAME
 
 // A program that opened its libpython for itself keeps the names out of the global scope.

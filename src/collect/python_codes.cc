@@ -38,8 +38,8 @@ bool PythonCodes::Prepare(const PythonLayout& layout) noexcept {
 PythonCode* PythonCodes::Find(PyAddress code, std::uint64_t print) noexcept {
   const std::uint32_t start = SlotOf(code, print);
   for (int probe = 0; probe < kProbes; ++probe) {
-    const std::uint32_t id =
-        slots_[(start + static_cast<std::uint32_t>(probe)) % kSlots].load(std::memory_order_acquire);
+    const std::uint32_t id = slots_[(start + static_cast<std::uint32_t>(probe)) % kSlots].load(
+        std::memory_order_acquire);
     if (id == 0) return Add(code, print);
     if (codes_[id].address == code && codes_[id].print == print) return &codes_[id];
   }
@@ -50,11 +50,12 @@ PythonCode* PythonCodes::Find(PyAddress code, std::uint64_t print) noexcept {
 PythonCode* PythonCodes::Add(PyAddress code, std::uint64_t print) noexcept {
   PyAddress type = 0, file = 0, name = 0, table = 0;
   std::int32_t first_line = 0;
-  const ForeignPiece pieces[] = {{code + layout_->object_type, &type, sizeof(type)},
-                                 {code + layout_->code_file, &file, sizeof(file)},
-                                 {code + layout_->code_name, &name, sizeof(name)},
-                                 {code + layout_->code_table, &table, sizeof(table)},
-                                 {code + layout_->code_first_line, &first_line, sizeof(first_line)}};
+  const ForeignPiece pieces[] = {
+      {code + layout_->object_type, &type, sizeof(type)},
+      {code + layout_->code_file, &file, sizeof(file)},
+      {code + layout_->code_name, &name, sizeof(name)},
+      {code + layout_->code_table, &table, sizeof(table)},
+      {code + layout_->code_first_line, &first_line, sizeof(first_line)}};
   if (ReadForeignPieces(pieces) != std::size(pieces)) return nullptr;
   if (type != layout_->code_type || Mix(file, name, table) != print) return nullptr;
 

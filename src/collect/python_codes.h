@@ -23,8 +23,8 @@ enum : std::uint8_t {
 
 struct PythonCode {
   PyAddress address;
-  std::uint64_t print;  // of what the object holds, see FingerPrint
-  std::uint32_t id;     // in the file, from 1
+  std::uint64_t print;           // of what the object holds, see FingerPrint
+  std::uint32_t id;              // in the file, from 1
   std::uint32_t file, function;  // names
   std::int32_t first_line;
   std::atomic<std::uint8_t> flags;
@@ -71,8 +71,8 @@ class PythonCodes {
   std::uint8_t FlagsOf(const char* file, std::size_t bytes) const noexcept;
 
   const PythonLayout* layout_ = nullptr;
-  PythonCode* codes_ = nullptr;                   // [0] is not used: ids are indices
-  std::atomic<std::uint32_t>* slots_ = nullptr;   // ids
+  PythonCode* codes_ = nullptr;                  // [0] is not used: ids are indices
+  std::atomic<std::uint32_t>* slots_ = nullptr;  // ids
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint64_t> lost_{0};
   std::uint32_t written_ = 0;  // the writer's

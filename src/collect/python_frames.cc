@@ -4,23 +4,26 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "collect/budget.h"
+#include "collect/names.h"
 #include "collect/python_stacks.h"
 
 namespace hone::collect {
 namespace {
 
-constexpr int kDeepest = 64;  // frames of a stack
+constexpr int kDeepest = 64;              // frames of a stack
 constexpr int kMostSteps = 4 * kDeepest;  // with those that are skipped or hidden
 
 PythonLayout g_layout;
 PythonApi g_api;
 std::atomic<bool> g_known{false};
 
-// What a thread remembers of its last stack. Most of it stands still from one operator to the next, so
-// only the frames that changed are looked up.
+// What a thread remembers of its last stack. Most of it stands still from one operator to the next,
+// so only the frames that changed are looked up.
 struct Memo {
   Memo* next;  // of all; never unlinked
   std::atomic<bool> taken;
@@ -94,10 +97,8 @@ std::int64_t InstructionOf(PyAddress frame, PyAddress code) noexcept {
   switch (g_layout.form) {
     case InstructionForm::kAddress:
       return static_cast<std::int64_t>(Load<PyAddress>(from) - code) - g_layout.code_start;
-    case InstructionForm::kUnit:
-      return std::int64_t{Load<std::int32_t>(from)} * 2;
-    default:
-      return Load<std::int32_t>(from);
+    case InstructionForm::kUnit: return std::int64_t{Load<std::int32_t>(from)} * 2;
+    default: return Load<std::int32_t>(from);
   }
 }
 
@@ -169,6 +170,16 @@ const PythonLayout& GetPythonLayout() noexcept { return g_layout; }
 const PythonApi& GetPythonApi() noexcept { return g_api; }
 void AddFrameworkFolder(const char* folder) noexcept {
   if (folder != nullptr) g_python_stacks.codes().AddFramework(folder);
+}
+
+int FrameText(std::uint32_t id, char* text, int bytes) noexcept {
+  const PythonStacks::Frame* frame = PythonKnown() ? g_python_stacks.Get(id) : nullptr;
+  const PythonCode* code = frame != nullptr ? g_python_stacks.codes().Get(frame->code) : nullptr;
+  if (code == nullptr || bytes < 0) return -1;
+  const std::string_view file = NameText(code->file), function = NameText(code->function);
+  return std::snprintf(text, static_cast<std::size_t>(bytes), "%u\t%.*s\t%d\t%.*s", frame->caller,
+                       static_cast<int>(file.size()), file.data(), frame->line,
+                       static_cast<int>(function.size()), function.data());
 }
 
 void PythonFramesForked() noexcept {

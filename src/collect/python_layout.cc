@@ -54,8 +54,7 @@ bool FollowsStack(PyAddress frame, std::size_t code, std::size_t back,
     PyAddress caller = 0;
     if (!ReadForeignValue(frame + code, &its_code)) return false;
     if (!ReadForeignValue(frame + back, &caller)) return false;
-    if (known < stack.count &&
-        (its_code & ~PythonLayout::kTag) == stack.frames[known].code) {
+    if (known < stack.count && (its_code & ~PythonLayout::kTag) == stack.frames[known].code) {
       ++known;
       hidden = 0;
     } else {
@@ -77,6 +76,7 @@ class Search {
     layout_.code_type = api_.PyCode_Type;
     layout_.text_type = api_.PyUnicode_Type;
     layout_.bytes_type = api_.PyBytes_Type;
+    layout_.none = api_._Py_NoneStruct;
     if (!FindObjectType()) return "the type of objects";
     if (!FindFrames()) return "the frames of this thread";
     if (!FindInstruction()) return "the instruction of a frame";
@@ -187,8 +187,8 @@ class Search {
     for (int i = 0; i < count; ++i) {
       PyAddress value = 0;
       if (!ReadForeignValue(frames[i] + at, &value)) return 0;
-      const auto here = static_cast<std::int64_t>(value - stack_.frames[i].code) -
-                        stack_.frames[i].offset;
+      const auto here =
+          static_cast<std::int64_t>(value - stack_.frames[i].code) - stack_.frames[i].offset;
       if (here <= 0 || here > 1024 || (i > 0 && here != bias)) return 0;
       bias = here;
     }
@@ -236,7 +236,8 @@ class Search {
       bool same = true;
       for (int i = 0; i < stack_.count && same; ++i) {
         const KnownFrame& frame = stack_.frames[i];
-        const auto* bytes = reinterpret_cast<const std::uint8_t*>(api_.PyBytes_AsString(frame.table));
+        const auto* bytes =
+            reinterpret_cast<const std::uint8_t*>(api_.PyBytes_AsString(frame.table));
         const auto length = static_cast<std::size_t>(api_.PyBytes_Size(frame.table));
         same = LineAt(layout_.lines, {bytes, length}, frame.first_line, frame.offset) == frame.line;
       }

@@ -2,9 +2,9 @@
 // PythonLayout: where this interpreter keeps what the recorder reads without its help.
 //
 // Not a table of versions. Under the GIL, inside calls whose stack the public C API can tell, the
-// memory of the thread, its frames and their code is searched for the very values that were told; then
-// other stacks are read both ways and must agree to the line. So a patched or newer interpreter
-// either works or is left alone.
+// memory of the thread, its frames and their code is searched for the very values that were told;
+// then other stacks are read both ways and must agree to the line. So a patched or newer
+// interpreter either works or is left alone.
 //
 //   thread state --(frame, maybe over a second structure: hop)--> frame --back--> frame --> … 0
 //   frame: code (low bits may be a tag), instruction (a number, or an address inside the code)
@@ -25,10 +25,10 @@ enum class InstructionForm : std::uint8_t {
 };
 
 struct TextLayout {
-  std::uint16_t length = 0;           // size_t: characters
-  std::uint16_t state = 0;            // uint32: how they are stored …
-  std::uint32_t mask = 0;             // … in these bits of it
-  std::uint32_t states[4] = {};       // ASCII, and 1, 2, 4 bytes a character
+  std::uint16_t length = 0;      // size_t: characters
+  std::uint16_t state = 0;       // uint32: how they are stored …
+  std::uint32_t mask = 0;        // … in these bits of it
+  std::uint32_t states[4] = {};  // ASCII, and 1, 2, 4 bytes a character
   std::uint16_t data[4] = {};
 };
 
@@ -60,7 +60,7 @@ struct PythonLayout {
   TextLayout text;
 
   PyAddress interpreter = 0;
-  PyAddress code_type = 0, text_type = 0, bytes_type = 0;
+  PyAddress code_type = 0, text_type = 0, bytes_type = 0, none = 0;
 
   // Bytes of a frame that hold all we look at.
   std::uint16_t FrameBytes() const noexcept {
@@ -87,8 +87,8 @@ struct KnownStack {
 // Of the calling thread, which holds the GIL. Null, or what the API did not tell.
 const char* AskStack(const PythonApi& api, KnownStack* stack) noexcept;
 
-// Null and a whole layout, or what was not found. Holds the GIL; at least 5 Python frames, of which 4
-// have different code, stand on the calling thread's stack.
+// Null and a whole layout, or what was not found. Holds the GIL; at least 5 Python frames, of which
+// 4 have different code, stand on the calling thread's stack.
 const char* LearnLayout(const PythonApi& api, PythonLayout* layout) noexcept;
 
 }  // namespace hone::collect

@@ -7,7 +7,9 @@
 #include "collect/foreign_memory.h"
 #include "collect/names.h"
 #include "collect/python_frames.h"
+#include "collect/python_sampler.h"
 #include "collect/python_stacks.h"
+#include "collect/recorder.h"
 
 namespace hone::collect {
 
@@ -19,12 +21,13 @@ namespace {
 
 enum class State { kNew, kLearnt, kTested, kInUse, kOff };
 State g_state = State::kNew;  // under the GIL
-char g_trouble[256] = "";
 
 int Refuse(const char* what, const char* detail) noexcept {
   SetPythonKnown(false);
   g_state = State::kOff;
-  std::snprintf(g_trouble, sizeof(g_trouble), "%s%s", what, detail);
+  char why[256];
+  std::snprintf(why, sizeof(why), "%s%s; no Python lines in this process", what, detail);
+  NoteLoss("python", 1, why);
   return -1;
 }
 
@@ -93,15 +96,11 @@ int Test() noexcept {
 
 }  // namespace
 
-const char* PythonTrouble() noexcept { return g_trouble; }
-
 int LearnPython(int stage) noexcept {
   if (g_state == State::kOff) return -1;
   switch (stage) {
-    case 0:
-      return g_state == State::kNew ? Learn() : 0;
-    case 1:
-      return g_state == State::kNew ? Refuse("stage 0 was not done", "") : Test();
+    case 0: return g_state == State::kNew ? Learn() : 0;
+    case 1: return g_state == State::kNew ? Refuse("stage 0 was not done", "") : Test();
     default:
       if (g_state == State::kInUse) return 0;
       if (g_state != State::kTested) return Refuse("no stack was tested", "");
@@ -110,6 +109,7 @@ int LearnPython(int stage) noexcept {
       PythonFramesForked();
       g_state = State::kInUse;
       SetPythonKnown(true);
+      AddPythonSource();
       return 0;
   }
 }

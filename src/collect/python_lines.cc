@@ -70,12 +70,9 @@ int LineAt(LineFormat format, std::span<const std::uint8_t> table, int first_lin
            std::int64_t offset) noexcept {
   if (offset < 0) return first_line;
   switch (format) {
-    case LineFormat::kLnotab:
-      return LineInLnotab(table, first_line, offset);
-    case LineFormat::kRanges:
-      return LineInRanges(table, first_line, offset);
-    case LineFormat::kLocations:
-      return LineInLocations(table, first_line, offset);
+    case LineFormat::kLnotab: return LineInLnotab(table, first_line, offset);
+    case LineFormat::kRanges: return LineInRanges(table, first_line, offset);
+    case LineFormat::kLocations: return LineInLocations(table, first_line, offset);
   }
   return first_line;
 }

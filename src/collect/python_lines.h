@@ -15,8 +15,8 @@ enum class LineFormat : std::uint8_t {
 };
 inline constexpr int kLineFormats = 3;
 
-// `offset`: of the instruction, in bytes from the first one; below 0: not begun. An instruction that
-// has no line is told by the line before it in the table (first_line at the start).
+// `offset`: of the instruction, in bytes from the first one; below 0: not begun. An instruction
+// that has no line is told by the line before it in the table (first_line at the start).
 int LineAt(LineFormat format, std::span<const std::uint8_t> table, int first_line,
            std::int64_t offset) noexcept;
 

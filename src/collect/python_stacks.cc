@@ -123,8 +123,9 @@ void PythonStacks::Drain(Output& output) noexcept {
   }
   const std::uint64_t lost = lost_.load(std::memory_order_relaxed) + codes_.lost();
   if (lost > lost_told_) {
-    output.Loss("python stacks", lost - lost_told_,
-                "the table of Python frames was full or a function was gone; stacks end early there");
+    output.Loss(
+        "python stacks", lost - lost_told_,
+        "the table of Python frames was full or a function was gone; stacks end early there");
     lost_told_ = lost;
   }
 }

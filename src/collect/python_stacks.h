@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PythonStacks: call stacks as a tree of frames, each distinct one once (kFrames of the file).
 //
-// A stack is the id of its innermost frame; a frame is (function, line, caller's id). Any thread looks
-// up and adds, without lock; bounded, and what does not fit is counted.
+// A stack is the id of its innermost frame; a frame is (function, line, caller's id). Any thread
+// looks up and adds, without lock; bounded, and what does not fit is counted.
 #pragma once
 
 #include <atomic>
@@ -46,8 +46,8 @@ class PythonStacks {
   static constexpr std::uint32_t kSlots = 1u << 17;   // 4 MiB, touched as they are used
   static constexpr int kProbes = 64;
 
-  // What leads to a frame: (code, print, instruction, caller), and (code's id, line, caller), so that
-  // instructions of one line are one frame.
+  // What leads to a frame: (code, print, instruction, caller), and (code's id, line, caller), so
+  // that instructions of one line are one frame.
   struct Key {
     std::uint64_t code, print;
     std::int32_t at;

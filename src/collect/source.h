@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source: one kind of thing that the recorder sees (operators, CUDA, memory, Python, …), and Output,
-// where its rows go.
+// Source: one kind of thing that the recorder sees (operators, CUDA, memory, Python, …), and
+// Output, where its rows go.
 //
 // The recorder is a guest in someone's program. Every function here is noexcept; a source that
 // cannot work says why once by Output::Loss and stays off. A source collects on the program's
-// threads into memory it got from the budget (collect/budget.h), and hands rows over in Drain, which
-// only the writer thread calls: encoding, compression and disk never happen on the program's threads.
+// threads into memory it got from the budget (collect/budget.h), and hands rows over in Drain,
+// which only the writer thread calls: encoding, compression and disk never happen on the program's
+// threads.
 #pragma once
 
 #include <cstdint>

@@ -11,16 +11,16 @@
 namespace hone::wire {
 
 // Set for the program and inherited by everything it starts.
-inline constexpr const char* kEnvFolder = "HONE_RUN_DIR";       // absolute; unset: record nothing
-inline constexpr const char* kEnvSteps = "HONE_STEPS";          // steady steps of a window (30)
-inline constexpr const char* kEnvSeconds = "HONE_SECONDS";      // of a window; 0: no limit
-inline constexpr const char* kEnvAll = "HONE_ALL";              // 1: one window, from start to end
-inline constexpr const char* kEnvEvery = "HONE_EVERY";          // steps between windows' starts; 0: once
+inline constexpr const char* kEnvFolder = "HONE_RUN_DIR";   // absolute; unset: record nothing
+inline constexpr const char* kEnvSteps = "HONE_STEPS";      // steady steps of a window (30)
+inline constexpr const char* kEnvSeconds = "HONE_SECONDS";  // of a window; 0: no limit
+inline constexpr const char* kEnvAll = "HONE_ALL";          // 1: one window, from start to end
+inline constexpr const char* kEnvEvery = "HONE_EVERY";  // steps between windows' starts; 0: once
 inline constexpr const char* kEnvMemory = "HONE_MEMORY_BYTES";  // the recorder's buffers (64 MiB)
 inline constexpr const char* kEnvStackRate = "HONE_STACK_HZ";   // Python samples a second (100)
 // Comma-separated: ops, memory, cuda, nvtx, nccl, python, loader, shapes. Unset: all.
 inline constexpr const char* kEnvCollect = "HONE_COLLECT";
-inline constexpr const char* kEnvLibrary = "HONE_LIBRARY";      // absolute path of libhone_collect.so
+inline constexpr const char* kEnvLibrary = "HONE_LIBRARY";  // absolute path of libhone_collect.so
 
 inline constexpr const char* kControlFile = "control";
 // One file a process: process-PID.hone; process-PID-2.hone when the same pid ran exec.
@@ -38,10 +38,10 @@ enum class ProcessState : std::uint32_t {
 
 struct ProcessSlot {
   std::atomic<std::uint32_t> pid;
-  std::atomic<std::uint32_t> state;  // ProcessState
-  std::atomic<std::uint32_t> steps;  // steady ones recorded in this window
-  std::atomic<std::uint32_t> window; // number of the window it is in or has closed, from 1
-  std::atomic<std::uint64_t> lost;   // records it dropped
+  std::atomic<std::uint32_t> state;   // ProcessState
+  std::atomic<std::uint32_t> steps;   // steady ones recorded in this window
+  std::atomic<std::uint32_t> window;  // number of the window it is in or has closed, from 1
+  std::atomic<std::uint64_t> lost;    // records it dropped
 };
 
 struct ControlPage {

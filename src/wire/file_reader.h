@@ -7,9 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -35,30 +36,38 @@ class Chunk {
     std::vector<std::int64_t> integers;
     std::vector<double> doubles;
     std::vector<std::string_view> texts;  // into raw_
+
+    bool Decode(std::span<const std::uint8_t> bytes, std::uint32_t rows);
   };
+  const Column* Find(std::string_view name) const;
+
   std::string table_;
   std::uint32_t rows_ = 0;
+  std::size_t used_ = 0;  // of columns_; the rest keep their memory for the next chunk
   std::vector<Column> columns_;
   std::vector<std::uint8_t> raw_;
 };
 
 struct ReadDamage {
-  std::uint64_t chunks = 0;        // with a bad checksum or contents that do not decode
-  std::uint64_t bytes_skipped = 0; // that are no chunk, or belong to a bad one
-  bool torn_end = false;           // the file ends inside a chunk
-  std::string first;               // one sentence about the first: "chunk 12 at byte 4,096: …"
+  std::uint64_t chunks = 0;         // with a bad checksum or contents that do not decode
+  std::uint64_t bytes_skipped = 0;  // that are no chunk, or belong to a bad one
+  bool torn_end = false;            // the file ends inside a chunk
+  std::string first;                // about the first: "chunk 12 at byte 4,096: bad checksum"
 };
 
 class FileReader {
  public:
-  // Maps or reads the file. The error is one sentence that ends with the next step.
+  // Maps the file. The error is one sentence that ends with the next step. A file that ends within
+  // its own head opens, torn and without chunks.
   static Result<FileReader> Open(const std::string& path);
+  // Reads from memory that must outlive the reader.
   static Result<FileReader> OpenImage(std::string_view bytes, const std::string& name);
-  FileReader(FileReader&&) noexcept;
-  FileReader& operator=(FileReader&&) noexcept;
+  FileReader(FileReader&& other) noexcept;
+  FileReader& operator=(FileReader&& other) noexcept;
   ~FileReader();
 
-  // The next whole chunk into `chunk` (reusing its memory); false at the end.
+  // The next whole chunk into `chunk` (reusing its memory); false at the end. Schema chunks are
+  // taken in and not handed out.
   bool Next(Chunk& chunk);
 
   const ReadDamage& damage() const { return damage_; }
@@ -69,9 +78,19 @@ class FileReader {
 
  private:
   struct Decoder;
+  enum class Verdict : std::uint8_t { kWhole, kBad, kBeyondEnd };
   FileReader();
+  Result<Unit> ReadHead(const std::string& name);
+  Verdict Look(std::uint64_t at, const char*& why);
+  bool Decode(Chunk& chunk);
+  void TakeSchema(const Chunk& chunk);
+  void Resynchronize();
+  void Note(std::uint64_t at, const char* why);
+
   const std::uint8_t* data_ = nullptr;
   std::uint64_t size_ = 0, position_ = 0;
+  std::uint64_t chunk_number_ = 0;
+  std::uint64_t hash_budget_ = 0;  // bytes the search for whole chunks may still look at
   std::uint32_t version_ = 0;
   bool mapped_ = false;
   ReadDamage damage_;

@@ -28,8 +28,8 @@ struct ColumnSpec {
 };
 
 enum class Table : std::uint16_t {
-  kSchema = 0,   // reserved: table number, table name, column number, column name, encoding
-  kInfo = 1,     // what the process is: key, value
+  kSchema = 0,  // reserved: table number, table name, column number, column name, encoding
+  kInfo = 1,    // what the process is: key, value
   kClock = 2,
   kStrings = 3,
   kThreads = 4,
@@ -57,22 +57,22 @@ inline constexpr std::size_t kTableCount = 24;
 
 // What a row of kHost is.
 enum class HostKind : std::uint8_t {
-  kOp = 0,          // an operator of the framework (RecordFunction scope FUNCTION)
-  kBackward = 1,    // an autograd node (scope BACKWARD_FUNCTION)
-  kUser = 2,        // record_function, DataLoader, Optimizer.step#… (scope USER_SCOPE)
-  kRange = 3,       // NVTX range, hone.region
-  kLoader = 4,      // hone's own marks in the loader: "fetch", "collate", …
+  kOp = 0,        // an operator of the framework (RecordFunction scope FUNCTION)
+  kBackward = 1,  // an autograd node (scope BACKWARD_FUNCTION)
+  kUser = 2,      // record_function, DataLoader, Optimizer.step#… (scope USER_SCOPE)
+  kRange = 3,     // NVTX range, hone.region
+  kLoader = 4,    // hone's own marks in the loader: "fetch", "collate", …
   kOther = 5,
 };
 
 enum class MarkKind : std::uint8_t {
-  kWindowOpen = 0,   // value: number of the window
+  kWindowOpen = 0,  // value: number of the window
   kWindowClose = 1,
-  kStep = 2,         // hone.step(): value: its number
-  kGapOpen = 3,      // recording of `text` ("cuda") yields to another tool; why in `text` after ": "
+  kStep = 2,     // hone.step(): value: its number
+  kGapOpen = 3,  // recording of `text` ("cuda") yields to another tool; why in `text` after ": "
   kGapClose = 4,
-  kFork = 5,         // value: pid of the child
-  kEnd = 6,          // the file is complete: the process ended in order
+  kFork = 5,  // value: pid of the child
+  kEnd = 6,   // the file is complete: the process ended in order
 };
 
 inline constexpr ColumnSpec kSchemaColumns[] = {{"table", Encoding::kDelta},
@@ -84,7 +84,8 @@ inline constexpr ColumnSpec kInfoColumns[] = {{"key", Encoding::kText}, {"value"
 inline constexpr ColumnSpec kClockColumns[] = {{"ticks", Encoding::kDelta},
                                                {"monotonic_ns", Encoding::kDelta},
                                                {"realtime_ns", Encoding::kDelta}};
-inline constexpr ColumnSpec kStringsColumns[] = {{"id", Encoding::kDelta}, {"text", Encoding::kText}};
+inline constexpr ColumnSpec kStringsColumns[] = {{"id", Encoding::kDelta},
+                                                 {"text", Encoding::kText}};
 inline constexpr ColumnSpec kThreadsColumns[] = {{"tid", Encoding::kDelta},
                                                  {"name", Encoding::kText}};
 // Rows are in order of their ends. frame: innermost row of kFrames outside the framework at the
@@ -92,47 +93,51 @@ inline constexpr ColumnSpec kThreadsColumns[] = {{"tid", Encoding::kDelta},
 // forward operator a backward one belongs to (0: none or not taken). arguments: row id of
 // kArguments (0: not taken). end_tid: 0 when it ended on the thread it began on.
 inline constexpr ColumnSpec kHostColumns[] = {
-    {"tid", Encoding::kDelta},      {"start", Encoding::kDelta},     {"duration", Encoding::kValue},
-    {"name", Encoding::kValue},     {"kind", Encoding::kValue},      {"frame", Encoding::kDelta},
-    {"sequence", Encoding::kDelta}, {"forward_tid", Encoding::kValue},
+    {"tid", Encoding::kDelta},       {"start", Encoding::kDelta},
+    {"duration", Encoding::kValue},  {"name", Encoding::kValue},
+    {"kind", Encoding::kValue},      {"frame", Encoding::kDelta},
+    {"sequence", Encoding::kDelta},  {"forward_tid", Encoding::kValue},
     {"arguments", Encoding::kValue}, {"end_tid", Encoding::kValue}};
 // domain: 1 driver, 2 runtime. cbid as CUPTI numbers it; name: that of the function.
 inline constexpr ColumnSpec kApiColumns[] = {
-    {"tid", Encoding::kDelta},  {"start", Encoding::kDelta}, {"duration", Encoding::kValue},
-    {"domain", Encoding::kValue}, {"cbid", Encoding::kValue},  {"name", Encoding::kValue},
+    {"tid", Encoding::kDelta},         {"start", Encoding::kDelta},  {"duration", Encoding::kValue},
+    {"domain", Encoding::kValue},      {"cbid", Encoding::kValue},   {"name", Encoding::kValue},
     {"correlation", Encoding::kDelta}, {"result", Encoding::kValue}, {"frame", Encoding::kDelta}};
 // start and duration 0: the device's time was not collected. name: mangled, as CUPTI gives it.
 inline constexpr ColumnSpec kKernelsColumns[] = {
-    {"start", Encoding::kDelta},       {"duration", Encoding::kValue},
-    {"device", Encoding::kValue},      {"context", Encoding::kValue},
-    {"stream", Encoding::kDelta},      {"correlation", Encoding::kDelta},
-    {"name", Encoding::kValue},        {"grid_x", Encoding::kValue},
-    {"grid_y", Encoding::kValue},      {"grid_z", Encoding::kValue},
-    {"block_x", Encoding::kValue},     {"block_y", Encoding::kValue},
-    {"block_z", Encoding::kValue},     {"registers", Encoding::kValue},
+    {"start", Encoding::kDelta},         {"duration", Encoding::kValue},
+    {"device", Encoding::kValue},        {"context", Encoding::kValue},
+    {"stream", Encoding::kDelta},        {"correlation", Encoding::kDelta},
+    {"name", Encoding::kValue},          {"grid_x", Encoding::kValue},
+    {"grid_y", Encoding::kValue},        {"grid_z", Encoding::kValue},
+    {"block_x", Encoding::kValue},       {"block_y", Encoding::kValue},
+    {"block_z", Encoding::kValue},       {"registers", Encoding::kValue},
     {"static_shared", Encoding::kValue}, {"dynamic_shared", Encoding::kValue},
-    {"graph", Encoding::kValue},       {"graph_node", Encoding::kDelta}};
+    {"graph", Encoding::kValue},         {"graph_node", Encoding::kDelta}};
 // copy_kind, source_kind, target_kind as CUPTI numbers them. target_device: -1 but for peer copies.
 inline constexpr ColumnSpec kCopiesColumns[] = {
-    {"start", Encoding::kDelta},     {"duration", Encoding::kValue}, {"device", Encoding::kValue},
-    {"context", Encoding::kValue},   {"stream", Encoding::kDelta},   {"correlation", Encoding::kDelta},
-    {"bytes", Encoding::kValue},     {"copy_kind", Encoding::kValue},
-    {"source_kind", Encoding::kValue}, {"target_kind", Encoding::kValue},
+    {"start", Encoding::kDelta},         {"duration", Encoding::kValue},
+    {"device", Encoding::kValue},        {"context", Encoding::kValue},
+    {"stream", Encoding::kDelta},        {"correlation", Encoding::kDelta},
+    {"bytes", Encoding::kValue},         {"copy_kind", Encoding::kValue},
+    {"source_kind", Encoding::kValue},   {"target_kind", Encoding::kValue},
     {"target_device", Encoding::kValue}, {"graph", Encoding::kValue},
     {"graph_node", Encoding::kDelta}};
 inline constexpr ColumnSpec kSetsColumns[] = {
-    {"start", Encoding::kDelta},   {"duration", Encoding::kValue}, {"device", Encoding::kValue},
-    {"context", Encoding::kValue}, {"stream", Encoding::kDelta},   {"correlation", Encoding::kDelta},
-    {"bytes", Encoding::kValue},   {"memory_kind", Encoding::kValue}, {"graph", Encoding::kValue},
-    {"graph_node", Encoding::kDelta}};
+    {"start", Encoding::kDelta},  {"duration", Encoding::kValue},
+    {"device", Encoding::kValue}, {"context", Encoding::kValue},
+    {"stream", Encoding::kDelta}, {"correlation", Encoding::kDelta},
+    {"bytes", Encoding::kValue},  {"memory_kind", Encoding::kValue},
+    {"graph", Encoding::kValue},  {"graph_node", Encoding::kDelta}};
 // type as CUPTI's CUpti_ActivitySynchronizationType. stream: -1 for all.
 inline constexpr ColumnSpec kSyncsColumns[] = {
-    {"start", Encoding::kDelta},   {"duration", Encoding::kValue}, {"type", Encoding::kValue},
-    {"context", Encoding::kValue}, {"stream", Encoding::kValue},   {"correlation", Encoding::kDelta},
+    {"start", Encoding::kDelta},  {"duration", Encoding::kValue},
+    {"type", Encoding::kValue},   {"context", Encoding::kValue},
+    {"stream", Encoding::kValue}, {"correlation", Encoding::kDelta},
     {"event", Encoding::kValue}};
 // A CUDA graph launched as one piece.
 inline constexpr ColumnSpec kGraphsColumns[] = {
-    {"start", Encoding::kDelta},  {"duration", Encoding::kValue},   {"device", Encoding::kValue},
+    {"start", Encoding::kDelta},  {"duration", Encoding::kValue},    {"device", Encoding::kValue},
     {"stream", Encoding::kDelta}, {"correlation", Encoding::kDelta}, {"graph", Encoding::kValue}};
 // The recorder's own work, as CUPTI says it.
 inline constexpr ColumnSpec kOverheadColumns[] = {{"start", Encoding::kDelta},
@@ -141,18 +146,20 @@ inline constexpr ColumnSpec kOverheadColumns[] = {{"start", Encoding::kDelta},
                                                   {"tid", Encoding::kValue}};
 // cudaMalloc and its relatives outside the framework's allocator. bytes below 0: freed.
 inline constexpr ColumnSpec kDriverMemoryColumns[] = {
-    {"time", Encoding::kDelta},   {"address", Encoding::kDelta}, {"bytes", Encoding::kValue},
-    {"memory_kind", Encoding::kValue}, {"device", Encoding::kValue},
-    {"correlation", Encoding::kDelta}, {"pid", Encoding::kValue}};
+    {"time", Encoding::kDelta},   {"address", Encoding::kDelta},
+    {"bytes", Encoding::kValue},  {"memory_kind", Encoding::kValue},
+    {"device", Encoding::kValue}, {"correlation", Encoding::kDelta},
+    {"pid", Encoding::kValue}};
 // The framework's allocators. device_type as c10::DeviceType (0 CPU, 1 CUDA). bytes below 0: freed
 // (CPU frees may not know their size: bytes 0, freed 1). Totals after the event, -1: not given.
 // oom 1: the allocation of `bytes` failed.
 inline constexpr ColumnSpec kMemoryColumns[] = {
-    {"tid", Encoding::kDelta},     {"time", Encoding::kDelta},
+    {"tid", Encoding::kDelta},         {"time", Encoding::kDelta},
     {"device_type", Encoding::kValue}, {"device", Encoding::kValue},
-    {"address", Encoding::kDelta}, {"bytes", Encoding::kValue},
-    {"freed", Encoding::kValue},   {"allocated", Encoding::kDelta},
-    {"reserved", Encoding::kDelta}, {"frame", Encoding::kDelta}, {"oom", Encoding::kValue}};
+    {"address", Encoding::kDelta},     {"bytes", Encoding::kValue},
+    {"freed", Encoding::kValue},       {"allocated", Encoding::kDelta},
+    {"reserved", Encoding::kDelta},    {"frame", Encoding::kDelta},
+    {"oom", Encoding::kValue}};
 // A function of Python. Ids count from 1 in this file.
 inline constexpr ColumnSpec kCodeColumns[] = {{"id", Encoding::kDelta},
                                               {"file", Encoding::kText},
@@ -190,10 +197,12 @@ inline constexpr ColumnSpec kLossesColumns[] = {
 inline constexpr ColumnSpec kDevicesColumns[] = {
     {"device", Encoding::kValue}, {"key", Encoding::kText}, {"value", Encoding::kText}};
 inline constexpr ColumnSpec kCollectivesColumns[] = {
-    {"start", Encoding::kDelta},  {"duration", Encoding::kValue}, {"tid", Encoding::kValue},
-    {"name", Encoding::kValue},   {"dtype", Encoding::kValue},    {"count", Encoding::kValue},
-    {"communicator", Encoding::kValue}, {"rank", Encoding::kValue}, {"ranks", Encoding::kValue},
-    {"sequence", Encoding::kDelta}, {"algorithm", Encoding::kValue}, {"protocol", Encoding::kValue}};
+    {"start", Encoding::kDelta},        {"duration", Encoding::kValue},
+    {"tid", Encoding::kValue},          {"name", Encoding::kValue},
+    {"dtype", Encoding::kValue},        {"count", Encoding::kValue},
+    {"communicator", Encoding::kValue}, {"rank", Encoding::kValue},
+    {"ranks", Encoding::kValue},        {"sequence", Encoding::kDelta},
+    {"algorithm", Encoding::kValue},    {"protocol", Encoding::kValue}};
 
 struct TableSpec {
   Table id;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recorder that only writes down who called it: one line a call, "PID TID function arguments", to
-// the file that HONE_FAKE_LOG names. For tests of python/hone, which must not depend on what the true
-// one makes of a call. Its answers come from the environment (HONE_FAKE_TORCH_READY, …).
+// the file that HONE_FAKE_LOG names. For tests of python/hone, which must not depend on what the
+// true one makes of a call. Its answers come from the environment (HONE_FAKE_TORCH_READY, …).
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

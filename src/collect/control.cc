@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collect/control.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace hone::collect {
+
+void Control::Attach(const char* folder) noexcept {
+  if (page_ == nullptr) {
+    const std::string path = std::string(folder) + '/' + wire::kControlFile;
+    const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0) return;
+    struct stat info;
+    void* memory = MAP_FAILED;
+    if (fstat(fd, &info) == 0 && info.st_size >= static_cast<off_t>(sizeof(wire::ControlPage))) {
+      memory = mmap(nullptr, sizeof(wire::ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    close(fd);
+    if (memory == MAP_FAILED) return;
+    page_ = static_cast<wire::ControlPage*>(memory);
+    if (page_->magic.load(std::memory_order_acquire) != wire::ControlPage::kMagic) {
+      munmap(memory, sizeof(wire::ControlPage));
+      page_ = nullptr;
+      return;
+    }
+  }
+  const auto pid = static_cast<std::uint32_t>(getpid());
+  // A pid that ran exec takes its old slot again.
+  for (wire::ProcessSlot& slot : page_->slots) {
+    std::uint32_t owner = 0;
+    if (slot.pid.load(std::memory_order_relaxed) != pid &&
+        !slot.pid.compare_exchange_strong(owner, pid, std::memory_order_relaxed)) {
+      continue;
+    }
+    slot_ = &slot;
+    slot.steps.store(0, std::memory_order_relaxed);
+    Set(wire::ProcessState::kFollowing);
+    return;
+  }
+}
+
+void Control::Set(wire::ProcessState state) noexcept {
+  if (slot_ == nullptr) return;
+  slot_->state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
+}
+
+void Control::Steps(std::uint32_t steps, std::uint32_t window) noexcept {
+  if (slot_ == nullptr) return;
+  slot_->steps.store(steps, std::memory_order_relaxed);
+  slot_->window.store(window, std::memory_order_relaxed);
+}
+
+void Control::AddLost(std::uint64_t lost) noexcept {
+  if (slot_ != nullptr && lost > 0) slot_->lost.fetch_add(lost, std::memory_order_relaxed);
+}
+
+bool Control::StopAsked() const noexcept {
+  return page_ != nullptr && page_->stop.load(std::memory_order_relaxed) != 0;
+}
+
+bool Control::SteppersClosed() const noexcept {
+  if (page_ == nullptr) return false;
+  bool closed = false;
+  for (const wire::ProcessSlot& slot : page_->slots) {
+    const auto state = static_cast<wire::ProcessState>(slot.state.load(std::memory_order_acquire));
+    if (state == wire::ProcessState::kFree) break;
+    if (state == wire::ProcessState::kStepping) return false;
+    closed = closed || (state == wire::ProcessState::kClosed &&
+                        slot.steps.load(std::memory_order_relaxed) > 0);
+  }
+  return closed;
+}
+
+}  // namespace hone::collect

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control: this process's slot in the page it shares with `hone run` and its siblings.
+#pragma once
+
+#include <cstdint>
+
+#include "wire/control_page.h"
+
+namespace hone::collect {
+
+class Control {
+ public:
+  void Attach(const char* folder) noexcept;  // without a page everything below is quiet
+  void Forked() noexcept { slot_ = nullptr; }
+  void Set(wire::ProcessState state) noexcept;
+  void Steps(std::uint32_t steps, std::uint32_t window) noexcept;
+  void AddLost(std::uint64_t lost) noexcept;
+
+  bool StopAsked() const noexcept;
+  // Whether some process counted steps, and all those have closed their windows.
+  bool SteppersClosed() const noexcept;
+
+ private:
+  wire::ControlPage* page_ = nullptr;
+  wire::ProcessSlot* slot_ = nullptr;
+};
+
+}  // namespace hone::collect

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collect/recorder.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <new>
+
+#include "collect/clock.h"
+#include "collect/control.h"
+#include "collect/host_source.h"
+#include "collect/names.h"
+#include "collect/notes.h"
+#include "collect/options.h"
+#include "collect/process_facts.h"
+#include "collect/run_file.h"
+#include "collect/slices.h"
+#include "collect/torch_ops.h"
+
+namespace hone::collect {
+namespace {
+
+constexpr std::uint64_t kRoundNanos = 100'000'000;
+constexpr std::uint64_t kAnchorNanos = 1'000'000'000;
+constexpr std::uint64_t kFlushNanos = 500'000'000;  // what a SIGKILL may cost
+constexpr std::uint64_t kFinishNanos = 2'000'000'000;
+constexpr std::size_t kMostSources = 16;
+
+enum class Phase : std::uint32_t { kIdle, kStarting, kRunning, kFinishing, kFinished, kFailed };
+enum class Want : std::uint32_t { kNothing, kOpen, kClose };
+
+// All of it plain or atomic, and never destroyed: exit handlers and late threads may still call.
+std::atomic<Phase> g_phase{Phase::kIdle};
+std::atomic<bool> g_recording{false};
+std::atomic<bool> g_sampling{false};
+std::atomic<bool> g_python_hook{false};
+std::atomic<Want> g_want{Want::kNothing};
+std::atomic<std::uint32_t> g_wake{0};      // futex: a round is due now
+std::atomic<std::uint32_t> g_finished{0};  // futex: the writer is done
+pid_t g_pid = 0;
+
+SpinLock g_sources_lock;
+Source* g_sources[kMostSources];
+std::atomic<std::size_t> g_source_count{0};
+
+SpinLock g_window_lock;
+alignas(Window) unsigned char g_window_memory[sizeof(Window)];
+Window& TheWindow() { return *std::launder(reinterpret_cast<Window*>(g_window_memory)); }
+Control g_control;
+Notes g_notes;
+RunFile* g_file = nullptr;  // leaked in the child of a fork
+
+void FutexWait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t nanos) {
+  const timespec limit = {static_cast<time_t>(nanos / 1'000'000'000),
+                          static_cast<long>(nanos % 1'000'000'000)};
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, value, &limit,
+          nullptr, 0);
+}
+
+void FutexWake(std::atomic<std::uint32_t>& word) {
+  word.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 1 << 30, nullptr,
+          nullptr, 0);
+}
+
+void OpenWindow() {
+  {
+    const std::lock_guard<SpinLock> guard(g_window_lock);
+    TheWindow().Opened(MonotonicNanos());
+  }
+  ForgetBusy();
+  g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kWindowOpen), TheWindow().number(), "");
+  g_control.Set(wire::ProcessState::kFollowing);
+  g_recording.store(true, std::memory_order_release);
+  const std::lock_guard<SpinLock> guard(g_sources_lock);
+  for (std::size_t i = 0; i < g_source_count.load(); ++i) g_sources[i]->Open();
+}
+
+void DrainAll(bool last) {
+  const std::size_t count = g_source_count.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < count; ++i) g_sources[i]->Drain(*g_file, last);
+  g_notes.Drain(*g_file);
+}
+
+void CloseWindow() {
+  std::uint32_t number = 0;
+  {
+    const std::lock_guard<SpinLock> guard(g_window_lock);
+    TheWindow().Closed();
+    number = TheWindow().number();
+  }
+  {
+    const std::lock_guard<SpinLock> guard(g_sources_lock);
+    for (std::size_t i = 0; i < g_source_count.load(); ++i) g_sources[i]->Close();
+  }
+  g_recording.store(false, std::memory_order_release);
+  g_sampling.store(false, std::memory_order_relaxed);
+  g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kWindowClose), number, "");
+  DrainAll(true);
+  g_file->WriteAnchor();
+  g_file->Flush(true);
+  g_control.Set(wire::ProcessState::kClosed);
+}
+
+void HonourWishes() {
+  const Want want = g_want.exchange(Want::kNothing, std::memory_order_acq_rel);
+  const bool open = g_recording.load(std::memory_order_relaxed);
+  if (open && (want == Want::kClose || g_control.StopAsked() || g_file->failed())) {
+    CloseWindow();
+  } else if (!open && want == Want::kOpen && !g_control.StopAsked() && !g_file->failed()) {
+    OpenWindow();
+  } else if (open) {
+    Window::Action action;
+    bool follows;
+    {
+      const std::uint64_t busy = BusySince();
+      const std::uint64_t now = MonotonicNanos();
+      const std::uint64_t ago = busy == 0 ? 0 : (Ticks() - busy) * 1000 / (TicksIn(1000) + 1);
+      const std::lock_guard<SpinLock> guard(g_window_lock);
+      action = TheWindow().Tick(now, busy == 0 ? 0 : now - ago);
+      follows = !TheWindow().counts_steps() && !GetOptions().all;
+    }
+    if (action == Window::Action::kClose || (follows && g_control.SteppersClosed())) CloseWindow();
+  }
+}
+
+// One thing after the other until the process ends or nothing will ever be recorded again.
+void* WriterMain(void*) {
+  pthread_setname_np(pthread_self(), "hone-writer");
+  GetThreadState()->busy = true;  // nothing this thread does is the program's
+  std::uint64_t last_anchor = 0, last_flush = 0;
+  for (;;) {
+    const std::uint32_t wake = g_wake.load(std::memory_order_acquire);
+    const bool finishing = g_phase.load(std::memory_order_acquire) == Phase::kFinishing;
+    if (!finishing && g_want.load() == Want::kNothing) {
+      // After the last window there is nothing to wait for but the end.
+      const bool asleep = !g_recording.load() && TheWindow().number() > 0;
+      FutexWait(g_wake, wake, asleep ? 3600 * kAnchorNanos : kRoundNanos);
+    }
+    if (g_phase.load(std::memory_order_acquire) == Phase::kFinishing) break;
+    if (!g_python_hook.load(std::memory_order_relaxed)) TorchLook();
+    HonourWishes();
+    if (!g_recording.load()) continue;
+    DrainAll(false);
+    const std::uint64_t now = MonotonicNanos();
+    if (now - last_anchor >= kAnchorNanos) {
+      g_file->WriteAnchor();
+      last_anchor = now;
+    }
+    g_file->Flush(now - last_flush >= kFlushNanos);
+    if (now - last_flush >= kFlushNanos) last_flush = now;
+  }
+  if (g_recording.load()) CloseWindow();
+  g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kEnd), 0, "");
+  WriteThreadNames(*g_file, true);
+  DrainAll(true);
+  g_file->WriteAnchor();
+  g_file->Flush(true);
+  g_control.Set(wire::ProcessState::kEnded);
+  g_phase.store(Phase::kFinished, std::memory_order_release);
+  FutexWake(g_finished);
+  return nullptr;
+}
+
+bool StartWriter() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's handlers are not ours to run
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 512u << 10);
+  pthread_t thread;
+  const int error = pthread_create(&thread, &attributes, WriterMain, nullptr);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error == 0;
+}
+
+}  // namespace
+
+bool RecorderWanted() noexcept {
+  return GetOptions().folder[0] != 0 && g_phase.load() != Phase::kFailed;
+}
+
+bool RecorderStarted() noexcept {
+  return g_phase.load(std::memory_order_acquire) == Phase::kRunning;
+}
+
+bool StartRecorder() noexcept {
+  if (RecorderStarted()) return true;
+  Phase idle = Phase::kIdle;
+  if (!RecorderWanted() || !g_phase.compare_exchange_strong(idle, Phase::kStarting)) return false;
+  ThreadState* const state = GetThreadState();
+  const Guest guest(state);
+  PrepareClock();
+  g_pid = getpid();
+  g_control.Attach(GetOptions().folder);
+  // The run is over for everyone: a process that starts now (a worker of the next epoch) is late.
+  if (g_control.StopAsked() || (g_control.SteppersClosed() && GetOptions().every == 0)) {
+    g_control.Set(wire::ProcessState::kEnded);
+    g_phase.store(Phase::kFailed);
+    return false;
+  }
+  const WindowOptions window = {GetOptions().steps, GetOptions().seconds, GetOptions().all,
+                                GetOptions().every};
+  new (g_window_memory) Window(window);
+  g_file = new (std::nothrow) RunFile;
+  if (g_file == nullptr || !g_file->Create(GetOptions().folder)) {
+    g_phase.store(Phase::kFailed);
+    return false;
+  }
+  WriteProcessFacts(*g_file);
+  g_file->WriteAnchor();
+  g_file->Flush(true);
+  AddHostSources();
+  OpenWindow();
+  g_phase.store(Phase::kRunning, std::memory_order_release);
+  if (!StartWriter()) {
+    g_recording.store(false);
+    g_phase.store(Phase::kFailed);
+    return false;
+  }
+  return true;
+}
+
+void FinishRecorder() noexcept {
+  if (getpid() != g_pid) return;  // the child of a vfork, or of a fork behind our back
+  Phase running = Phase::kRunning;
+  if (!g_phase.compare_exchange_strong(running, Phase::kFinishing)) return;
+  FutexWake(g_wake);
+  const std::uint64_t deadline = MonotonicNanos() + kFinishNanos;
+  while (g_phase.load(std::memory_order_acquire) == Phase::kFinishing) {
+    const std::uint32_t seen = g_finished.load();
+    const std::uint64_t now = MonotonicNanos();
+    if (now >= deadline) return;
+    if (g_phase.load() == Phase::kFinishing) FutexWait(g_finished, seen, deadline - now);
+  }
+}
+
+void ForkedRecorder() noexcept {
+  ForkedNames();
+  ForkedThreads();
+  g_notes.Forked();
+  g_sources_lock.Reset();
+  g_window_lock.Reset();
+  g_control.Forked();
+  const std::size_t count = g_source_count.load();
+  for (std::size_t i = 0; i < count; ++i) g_sources[i]->Forked();
+  g_file = nullptr;
+  g_recording.store(false);
+  g_sampling.store(false);
+  g_want.store(Want::kNothing);
+  const Phase phase = g_phase.load();
+  // A child of a recorded process records too, from its first event on.
+  if (phase != Phase::kIdle && phase != Phase::kFailed) g_phase.store(Phase::kIdle);
+}
+
+bool Recording() noexcept { return g_recording.load(std::memory_order_relaxed); }
+bool SamplingArguments() noexcept { return g_sampling.load(std::memory_order_relaxed); }
+void PythonHookPresent() noexcept { g_python_hook.store(true, std::memory_order_relaxed); }
+
+void AddSource(Source& source) noexcept {
+  const std::lock_guard<SpinLock> guard(g_sources_lock);
+  const std::size_t count = g_source_count.load();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (g_sources[i] == &source) return;
+  }
+  if (count == kMostSources) return;
+  g_sources[count] = &source;
+  g_source_count.store(count + 1, std::memory_order_release);
+  if (g_recording.load()) source.Open();
+}
+
+void NoteStep(StepSign sign) noexcept {
+  if (!RecorderStarted()) return;
+  Window::Action action;
+  bool sampling;
+  {
+    const std::lock_guard<SpinLock> guard(g_window_lock);
+    Window& window = TheWindow();
+    action = window.Step(sign, MonotonicNanos());
+    sampling = window.sampling();
+    if (window.open()) {
+      g_control.Steps(window.steady_steps(), window.number());
+      g_control.Set(wire::ProcessState::kStepping);
+    }
+  }
+  if (sampling != g_sampling.load(std::memory_order_relaxed)) {
+    g_sampling.store(sampling, std::memory_order_relaxed);
+    TorchSampleArguments(sampling);
+  }
+  if (action == Window::Action::kNone) return;
+  g_want.store(action == Window::Action::kClose ? Want::kClose : Want::kOpen);
+  FutexWake(g_wake);
+}
+
+void NoteMark(std::uint8_t kind, std::int64_t value, std::string_view text) noexcept {
+  g_notes.Mark(kind, value, text);
+}
+void NoteInfo(std::string_view key, std::string_view value) noexcept { g_notes.Info(key, value); }
+void NoteLoss(std::string_view what, std::uint64_t count, std::string_view detail) noexcept {
+  g_notes.Loss(what, count, detail);
+}
+
+}  // namespace hone::collect

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collect/window.h"
+
+#include <algorithm>
+
+namespace hone::collect {
+
+void Window::Opened(std::uint64_t now_ns) noexcept {
+  open_ = true;
+  ++number_;
+  opened_ns_ = now_ns;
+  marks_ = steady_steps_ = 0;
+  marks_since_opening_ = 0;
+  last_mark_ns_ = 0;
+}
+
+bool Window::Settled() const noexcept {
+  if (marks_ > kLongestWarmUp) return true;
+  if (marks_ < 4) return false;  // three lengths need four marks
+  std::uint64_t sorted[3] = {recent_ns_[0], recent_ns_[1], recent_ns_[2]};
+  std::sort(sorted, sorted + 3);
+  const std::uint64_t quarter = sorted[1] / 4;
+  return sorted[0] + quarter >= sorted[1] && sorted[2] <= sorted[1] + quarter;
+}
+
+Window::Action Window::Step(StepSign sign, std::uint64_t now_ns) noexcept {
+  if (sign < sign_) return Action::kNone;
+  if (sign > sign_) {
+    sign_ = sign;
+    marks_ = steady_steps_ = 0;
+    marks_since_opening_ = 0;
+  }
+  ++marks_since_opening_;
+  if (!open_) {
+    return options_.every > 0 && marks_since_opening_ >= options_.every ? Action::kOpen
+                                                                        : Action::kNone;
+  }
+  if (marks_ > 0) recent_ns_[marks_ % 3] = now_ns - last_mark_ns_;
+  last_mark_ns_ = now_ns;
+  ++marks_;
+  if (steady_steps_ > 0 || Settled()) ++steady_steps_;
+  if (options_.all || options_.seconds > 0) return Action::kNone;
+  // The first steady mark opens the first counted step.
+  const std::uint64_t wanted = options_.steps + std::uint64_t{1};
+  const std::uint64_t needed = sign_ == StepSign::kLoader ? wanted * kLoaderPatience : wanted;
+  return steady_steps_ >= needed ? Action::kClose : Action::kNone;
+}
+
+Window::Action Window::Tick(std::uint64_t now_ns, std::uint64_t busy_since_ns) noexcept {
+  if (!open_ || options_.all || busy_since_ns == 0) return Action::kNone;
+  const double limit = options_.seconds > 0                      ? options_.seconds
+                       : sign_ > StepSign::kLoader && marks_ > 0 ? 0
+                                                                 : kSecondsWithoutSteps;
+  if (limit <= 0) return Action::kNone;
+  const std::uint64_t since = std::max(busy_since_ns, opened_ns_);
+  const bool over = now_ns > since && static_cast<double>(now_ns - since) >= limit * 1e9;
+  return over ? Action::kClose : Action::kNone;
+}
+
+}  // namespace hone::collect

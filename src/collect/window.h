@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Window: when recording stops, and begins again. Pure: fed with step marks and the time, it says
+// what to do. Recording starts with the process, so a short program is seen whole; the steps until
+// the program is steady are recorded and not counted.
+#pragma once
+
+#include <cstdint>
+
+namespace hone::collect {
+
+// How a step shows itself, the more trusted the higher: a user's own marks win over the
+// optimizer's, those over the loader's.
+enum class StepSign : std::uint8_t { kLoader = 0, kOptimizer = 1, kExplicit = 2 };
+
+struct WindowOptions {
+  std::uint32_t steps = 30;
+  double seconds = 0;
+  bool all = false;
+  std::uint32_t every = 0;
+};
+
+class Window {
+ public:
+  enum class Action : std::uint8_t { kNone, kClose, kOpen };
+
+  explicit Window(const WindowOptions& options) noexcept : options_(options) {}
+
+  // A step ended. Times in nanoseconds of any steady clock.
+  Action Step(StepSign sign, std::uint64_t now_ns) noexcept;
+  // Time passes. `busy_since_ns`: when the first operator or kernel of this window was seen; 0:
+  // none.
+  Action Tick(std::uint64_t now_ns, std::uint64_t busy_since_ns) noexcept;
+  // It was opened or closed, for whatever reason.
+  void Opened(std::uint64_t now_ns) noexcept;
+  void Closed() noexcept { open_ = false; }
+
+  bool open() const noexcept { return open_; }
+  bool steady() const noexcept { return steady_steps_ > 0; }
+  std::uint32_t steady_steps() const noexcept { return steady_steps_; }
+  std::uint32_t number() const noexcept { return number_; }
+  bool counts_steps() const noexcept { return marks_ > 0; }
+  // Whether arguments of operators are worth their price just now: the first two steady steps.
+  bool sampling() const noexcept { return open_ && steady_steps_ >= 1 && steady_steps_ <= 2; }
+  // Whether step marks matter after the window closed.
+  bool returns() const noexcept { return options_.every > 0; }
+
+  // Steps are steady once three in a row lie within a quarter of their middle one; a program that
+  // never gets there is measured as it is after so many.
+  static constexpr std::uint32_t kLongestWarmUp = 20;
+  // A program without a single mark of a step is recorded for so long after its first operator.
+  static constexpr double kSecondsWithoutSteps = 30;
+  // A loader's batches count as steps only when no optimizer showed up during so many windows'
+  // worth of them: accumulation of gradients takes many batches a step.
+  static constexpr std::uint32_t kLoaderPatience = 4;
+
+ private:
+  bool Settled() const noexcept;
+
+  WindowOptions options_;
+  bool open_ = false;
+  std::uint32_t number_ = 0;
+  std::uint64_t opened_ns_ = 0;
+  StepSign sign_ = StepSign::kLoader;
+  std::uint32_t marks_ = 0;  // of the sign in force, in this window
+  std::uint32_t steady_steps_ = 0;
+  std::uint64_t last_mark_ns_ = 0;
+  std::uint64_t recent_ns_[3] = {};  // lengths of the last steps
+  std::uint64_t marks_since_opening_ = 0;
+};
+
+}  // namespace hone::collect
