@@ -106,7 +106,7 @@ PythonCode* PythonCodes::Add(PyAddress code, std::uint64_t print) noexcept {
 std::uint8_t PythonCodes::FlagsOf(const char* file, std::size_t bytes) const noexcept {
   const std::string_view path(file, bytes);
   // Entry frames of 3.12 have code of their own, which the interpreter's API never shows.
-  if (path.starts_with("<interpreter")) return kHiddenCode;
+  if (path == "<shim>") return kHiddenCode;
   if (path.starts_with("<frozen ") || path.starts_with("<eval_with_key>") ||
       Contains(path, "-packages/torch/") || Contains(path, "/torchinductor_") ||
       Contains(path, "-packages/triton/")) {

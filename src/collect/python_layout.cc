@@ -225,10 +225,10 @@ class Search {
 
   bool FindLineFormat() noexcept {
     const PyAddress table = stack_.frames[0].table;
-    const Piece<64> head(table);
+    const Piece<24> head(table);
     const auto data = reinterpret_cast<PyAddress>(api_.PyBytes_AsString(table));
     const std::int64_t size = api_.PyBytes_Size(table);
-    if (data <= table || data - table > 64 || size <= 0) return false;
+    if (data <= table || data - table > 64 || size < 0) return false;
     layout_.bytes_data = static_cast<std::uint16_t>(data - table);
     if (head.At<std::int64_t>(layout_.bytes_size) != size) return false;
     for (int format = 0; format < kLineFormats; ++format) {

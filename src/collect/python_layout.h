@@ -25,10 +25,10 @@ enum class InstructionForm : std::uint8_t {
 };
 
 struct TextLayout {
-  std::uint16_t length = 0;      // size_t: characters
-  std::uint16_t state = 0;       // uint32: how they are stored …
-  std::uint32_t mask = 0;        // … in these bits of it
-  std::uint32_t states[4] = {};  // ASCII, and 1, 2, 4 bytes a character
+  std::uint16_t length = 0;     // size_t: characters
+  std::uint16_t state = 0;      // one byte: how they are stored, in …
+  std::uint8_t mask = 0;        // … these bits of it
+  std::uint8_t states[4] = {};  // ASCII, and 1, 2, 4 bytes a character
   std::uint16_t data[4] = {};
 };
 

@@ -184,6 +184,7 @@ class PythonSource final : public Source {
     g_alive.store(0, std::memory_order_relaxed);
     g_torn.store(0, std::memory_order_relaxed);
     g_ring.Forked();
+    g_threads.Forked();
     ForeignMemoryForked();
     g_python_stacks.Forked();
     PythonFramesForked();

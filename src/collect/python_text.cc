@@ -40,27 +40,28 @@ std::uint16_t FindData(const std::uint8_t* object, std::size_t bytes, int which)
   return 0;
 }
 
+// One byte tells the four apart; of the bits around it some are never written and hold anything.
 const char* FindState(const std::uint8_t (*objects)[kHeader], TextLayout* layout) noexcept {
   constexpr std::uint64_t kLength = 4;
   std::uint64_t length = 0;
   std::memcpy(&length, objects[0] + 16, sizeof(length));
   if (length != kLength) return "the length of strings";
   layout->length = 16;
-  for (std::uint16_t at = 24; at < layout->data[0]; at = static_cast<std::uint16_t>(at + 4)) {
-    std::uint32_t values[4];
-    for (int i = 0; i < 4; ++i) std::memcpy(&values[i], objects[i] + at, sizeof(values[i]));
+  for (std::uint16_t at = 24; at < layout->data[0]; ++at) {
     bool different = true;
-    std::uint32_t mask = 0;
+    unsigned mask = 0;
     for (int i = 0; i < 4; ++i) {
       for (int k = i + 1; k < 4; ++k) {
-        different = different && values[i] != values[k];
-        mask |= values[i] ^ values[k];
+        different = different && objects[i][at] != objects[k][at];
+        mask |= objects[i][at] ^ objects[k][at];
       }
     }
-    if (!different || mask > 0xffff) continue;  // two halves of a hash or an address
+    if (!different) continue;
     layout->state = at;
-    layout->mask = mask;
-    for (int i = 0; i < 4; ++i) layout->states[i] = values[i] & mask;
+    layout->mask = static_cast<std::uint8_t>(mask);
+    for (int i = 0; i < 4; ++i) {
+      layout->states[i] = static_cast<std::uint8_t>(objects[i][at] & mask);
+    }
     return nullptr;
   }
   return "how strings say their width";
@@ -112,13 +113,12 @@ const char* LearnText(const PythonApi& api, TextLayout* layout) noexcept {
 int ReadText(const PythonLayout& layout, PyAddress object, char* to, std::size_t most) noexcept {
   const TextLayout& text = layout.text;
   std::uint8_t header[kHeader];
-  if (!ReadForeign(object, header, text.state + sizeof(std::uint32_t))) return -1;
+  if (!ReadForeign(object, header, text.state + std::size_t{1})) return -1;
   PyAddress type = 0;
   std::uint64_t length = 0;
-  std::uint32_t state = 0;
   std::memcpy(&type, header + layout.object_type, sizeof(type));
   std::memcpy(&length, header + text.length, sizeof(length));
-  std::memcpy(&state, header + text.state, sizeof(state));
+  const std::uint8_t state = header[text.state];
   if (type != layout.text_type || length > (std::uint64_t{1} << 20)) return -1;
   int which = 0;
   while (which < 4 && (state & text.mask) != text.states[which]) ++which;

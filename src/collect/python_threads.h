@@ -17,6 +17,7 @@ struct PythonThread {
   std::uint64_t cpu_ns;  // it had used when its stack was read
   std::uint32_t tid;
   std::uint32_t frame;  // its stack then
+  int file;             // /proc/self/task/TID/stat, and 1; 0: not open
   bool settled;         // it did not run while it was read: the stack is exact
   bool seen;            // in this round
 };
@@ -41,13 +42,29 @@ class PythonThreads {
     }
   }
 
+  // In the child of a fork, where none of the threads is.
+  void Forked() noexcept;
+
   std::uint64_t torn() const noexcept { return torn_; }          // stacks given up
   std::uint64_t too_many() const noexcept { return too_many_; }  // threads not looked at
 
  private:
   static constexpr int kDeepest = 64;
+  static constexpr int kMostFiles = 64;
+  // A function that was read in the last so many rounds is taken to be there still.
+  static constexpr std::uint32_t kTrustedRounds = 16;
+
+  struct KnownPrint {
+    PyAddress code;
+    std::uint64_t print;
+    std::uint32_t round;
+  };
 
   void ReadList() noexcept;
+  bool ReadSameList() noexcept;
+  std::size_t BytesOfThread() const noexcept;
+  void Close(PythonThread& thread) noexcept;
+  bool IsRunnable(PythonThread& thread) noexcept;
   PythonThread* Enter(PyAddress state, PyAddress pthread) noexcept;
   Now ReadStack(PythonThread& thread, PyAddress top) noexcept;
   int Walk(PyAddress top, RawFrame* frames) noexcept;  // -1: torn
@@ -63,6 +80,10 @@ class PythonThreads {
   PythonThread* order_[kMost] = {};  // of this round, as the interpreter lists them
   PyAddress tops_[kMost] = {};
   int count_ = 0;
+  int files_ = 0;
+  std::uint32_t round_ = 0;
+  static constexpr std::size_t kPrints = 1024;
+  KnownPrint prints_[kPrints] = {};
   std::uint64_t torn_ = 0;
   std::uint64_t too_many_ = 0;
 
