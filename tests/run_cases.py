@@ -25,7 +25,8 @@ Inputs are made in an empty folder, where the commands then run:
     folder NAME                           an empty folder
 Options, on the bytes that are written: escaped (\\xff and \\n in the text), chomp (no last newline),
 cut=N (keep the first N bytes; negative: drop the last ones), flip=N (invert byte N; negative from
-the end). A command is a shell line with `hone` and `pick` (parts of JSON) on its path. `exit N` is written when N is not 0.
+the end). A command is a shell line with `hone`, `pick` (parts of JSON) and the programs of tests/e2e on
+its path. `exit N` is written when N is not 0.
 """
 import argparse
 import difflib
@@ -164,7 +165,8 @@ def make_input(folder, kind, name, words, text):
 def run_command(command, folder, hone):
     environment = {key: value for key, value in os.environ.items()
                    if key not in ("COLUMNS", "NO_COLOR", "CLICOLOR_FORCE", "TERM")}
-    path = [str(hone.parent), str(ROOT / "tests" / "bin"), environment["PATH"]]
+    path = [str(hone.parent), str(hone.parent / "test-tools"), str(ROOT / "tests" / "bin"),
+            environment["PATH"]]
     environment.update(PATH=":".join(path), LC_ALL="C.UTF-8", HOME=str(folder))
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command.line], cwd=folder,
                           env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
