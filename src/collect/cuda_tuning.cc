@@ -9,8 +9,11 @@ namespace {
 
 template <typename Integer>
 bool Number(std::string_view text, Integer& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  Integer read{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
+  if (error != std::errc() || end != text.data() + text.size()) return false;
+  value = read;
+  return true;
 }
 
 bool Flag(std::string_view text, bool& value) {
