@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "collect/cuda_api.h"
+#include "collect/cuda_calls.h"
 #include "collect/cuda_tuning.h"
 #include "gpu/cupti.h"
 
@@ -45,6 +46,7 @@ class CudaSession {
     kNoSyncs = 4,
     kNoMemory = 8,
     kNoOverhead = 16,
+    kNoCallbacks = 64,       // calls by records, though callbacks were asked for
     kForeignThreadIds = 32,  // calls carry pthread's ids, not the kernel's
   };
 
@@ -60,6 +62,7 @@ class CudaSession {
   CudaApi& api_;
   const CudaTuning& tuning_;
   bool registered_ = false, enabled_ = false, own_clock_ = false;
+  CudaCalls calls_;
   std::uint64_t kinds_ = 0;  // bit: kind is on
   bool functions_[3] = {};   // by domain: single functions are on
   gpu::CuptiResult last_ = gpu::kCuptiOk;

@@ -76,6 +76,7 @@ bool Set(CudaTuning& tuning, std::string_view key, std::string_view value) {
   if (key == "runtime") return WhichApi(value, tuning.runtime_api);
   if (key == "driver") return WhichApi(value, tuning.driver_api);
   if (key == "events") return Flag(value, tuning.event_calls);
+  if (key == "calls") return Flag(value, tuning.callbacks);
   if (key == "clock") return Flag(value, tuning.own_clock);
   if (key == "flush") return Number(value, tuning.flush_ms);
   if (key == "period") return Number(value, tuning.cupti_flush_ms);

@@ -61,6 +61,8 @@ struct Fake {
   std::uint64_t (*clock)() = nullptr;
   std::set<std::int32_t> kinds;
   std::set<std::uint32_t> functions[3];  // by domain
+  Callback callback = nullptr;
+  std::set<std::uint32_t> called_back[3];
   Buffer current;
   std::vector<Buffer> waiting;  // full, not yet given back
   bool hold = false;
@@ -174,6 +176,19 @@ void PutApi(Fake& fake, std::unique_lock<std::mutex>& lock, std::uint32_t domain
   r.cbid = static_cast<std::uint32_t>(Number(w, "cbid"));
   r.thread = static_cast<std::uint32_t>(Number(w, "tid", 1));
   r.result = static_cast<std::uint32_t>(Number(w, "result"));
+  if (fake.callback != nullptr && fake.called_back[domain].count(r.cbid) != 0) {
+    const Callback callback = fake.callback;
+    std::uint64_t shared = 0;
+    CallbackData info{};
+    info.shared = &shared;
+    info.correlation = r.correlation;
+    info.result = &r.result;
+    lock.unlock();
+    callback(nullptr, domain, r.cbid, &info);
+    info.site = 1;
+    callback(nullptr, domain, r.cbid, &info);
+    lock.lock();
+  }
   const bool kind_on = fake.kinds.count(static_cast<std::int32_t>(r.kind)) != 0;
   if (!kind_on && fake.functions[domain].count(r.cbid) == 0) return;
   if (std::uint8_t* room = Room(fake, lock, sizeof r)) std::memcpy(room, &r, sizeof r);
@@ -524,9 +539,28 @@ FAKE CuptiResult cuptiSubscribe_v2(void** subscriber, Callback, void*, Subscribe
   return kCuptiMultipleSubscribers;
 }
 
+FAKE CuptiResult cuptiSubscribe(void** subscriber, Callback callback, void*) {
+  Fake& fake = TheFake();
+  const std::lock_guard<std::mutex> lock(fake.mutex);
+  Called(fake, "subscribe");
+  if (!fake.holder.empty() || fake.callback != nullptr) return kCuptiMultipleSubscribers;
+  fake.callback = callback;
+  *subscriber = &fake;
+  return kCuptiOk;
+}
+
+FAKE CuptiResult cuptiEnableCallback(std::uint32_t, void*, std::uint32_t domain,
+                                     std::uint32_t cbid) {
+  Fake& fake = TheFake();
+  const std::lock_guard<std::mutex> lock(fake.mutex);
+  fake.called_back[domain].insert(cbid);
+  return kCuptiOk;
+}
+
 FAKE CuptiResult cuptiUnsubscribe(void*) {
   Fake& fake = TheFake();
   const std::lock_guard<std::mutex> lock(fake.mutex);
+  fake.callback = nullptr;
   return Called(fake, "unsubscribe");
 }
 #endif
