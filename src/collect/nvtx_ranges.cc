@@ -7,6 +7,8 @@
 
 namespace hone::collect {
 
+NvtxRanges::Range NvtxRanges::ranges_[kMost];
+
 // An id holds its place, so that an end finds its beginning at once.
 std::uint64_t NvtxRanges::Start(std::uint32_t name, std::uint32_t tid) noexcept {
   const std::lock_guard<SpinLock> guard(lock_);

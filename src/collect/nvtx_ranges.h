@@ -31,8 +31,8 @@ class NvtxRanges final : public Source {
   // Open ones, and those that ended since the last round of 100 ms. A program that leaks ranges
   // stops being seen here after so many.
   static constexpr std::uint32_t kMost = 1024;
+  static Range ranges_[kMost];  // outside the source: no room in the library's file
   SpinLock lock_;
-  Range ranges_[kMost] = {};
   std::uint32_t top_ = 0;  // no range in use at or above
   std::uint64_t next_id_ = 1, lost_ = 0;
 };
