@@ -17,7 +17,8 @@ struct CudaTuning {
   int zeroed = 1;                       // zeroed: 0: CUPTI clears buffers, on the program's threads
   // --- Device buffers (CUPTI's, on the GPU; 0: as CUPTI does by itself)
   std::size_t device_bytes = 0;  // devbuf
-  std::size_t device_pool = 0;   // devpool: most buffers a context
+  std::size_t device_pool = 20;  // devpool: most buffers a context (64 MB; CUPTI's 250 is 800 MB
+                                 // of the program's memory; Kineto takes 20, too)
   std::size_t device_ready = 0;  // devready: allocated before they are needed
   int pinned = -1;               // pinned: 0/1: in pinned host memory instead
   // --- What is recorded
