@@ -138,12 +138,15 @@ bool CudaSession::Enable() noexcept {
   if (tuning_.overhead && !EnableKind(K::kOverhead)) notes_ |= kNoOverhead;
   if (tuning_.memory && !EnableKind(K::kMemory2)) notes_ |= kNoMemory;
   if (tuning_.graph_trace) EnableKind(K::kGraphTrace);
+  if (tuning_.callbacks && calls_.Start(cupti_, api_, tuning_)) return true;
+  if (tuning_.callbacks) notes_ |= kNoCallbacks;
   EnableFunctions(gpu::kRuntimeDomain, tuning_.runtime_api);
   EnableFunctions(gpu::kDriverDomain, tuning_.driver_api);
   return true;
 }
 
 void CudaSession::Disable() noexcept {
+  calls_.Stop(cupti_);
   DisableFunctions(gpu::kRuntimeDomain, tuning_.runtime_api);
   DisableFunctions(gpu::kDriverDomain, tuning_.driver_api);
   for (std::int32_t kind = 0; kind < 64; ++kind) {

@@ -33,6 +33,8 @@ struct CudaTuning {
   Api runtime_api = Api::kSome;  // runtime: none, launch, some, all
   Api driver_api = Api::kSome;   // driver: none, launch, some, all
   bool event_calls = false;      // events: 1: cudaEventRecord, cudaStreamWaitEvent too
+  bool callbacks = false;  // calls: 1: calls are timed by callbacks of ours (a subscriber, while a
+                           // window is open) instead of by records of CUPTI's
   // --- Clocks and flushes
   bool own_clock = true;             // clock: 0: CUPTI's own (CLOCK_REALTIME), converted later
   std::uint32_t flush_ms = 1000;     // flush: FlushAll from the writer; 0: only at the end
