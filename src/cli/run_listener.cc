@@ -60,8 +60,9 @@ const char* SignalName(int number) {
 
 }  // namespace
 
-RunListener::RunListener(const RunPlan& plan, Console& console)
+RunListener::RunListener(const RunPlan& plan, record::MachineSampler* sampler, Console& console)
     : plan_(plan),
+      sampler_(sampler),
       console_(console),
       shown_folder_(Shown(plan.folder)),
       line_(console.err, !plan.quiet && IsTerminal(console.err_fd), console.err_fd) {
@@ -74,9 +75,9 @@ void RunListener::Say(std::string_view message) {
   console_.err << fmt::format("hone: {}\n", Printable(message, LocaleIsUtf8())) << std::flush;
 }
 
-void RunListener::Tick() {}
-
-void RunListener::Recording(const record::RecordingStatus& status) {
+void RunListener::Recording(const record::RecordingStatus& status,
+                            const std::vector<record::SlotView>& slots) {
+  if (sampler_ != nullptr) sampler_->Sample(plan_.pid, slots);
   if (status.processes == 0) return;
   if (!status.stepping) {
     line_.Show("hone: recording");
@@ -89,6 +90,7 @@ void RunListener::Recording(const record::RecordingStatus& status) {
 
 void RunListener::Closed(const record::Closing& closing) {
   line_.Erase();
+  if (sampler_ != nullptr) sampler_->Flush();
   if (plan_.quiet) return;
   if (!closing.program_ended && closing.full) {
     Say(fmt::format("recorded {}of {}; the program runs on",
@@ -194,6 +196,9 @@ void RunListener::Analyzed(const record::Closing& closing, int status, bool abor
 
 void RunListener::ProgramEnded(int status) {
   line_.Erase();
+  if (sampler_ != nullptr) {
+    sampler_->Finish({{"exit_code", fmt::to_string(record::ExitCodeOf(status))}});
+  }
   if (plan_.quiet || !WIFSIGNALED(status)) return;
   Say(fmt::format("the program was killed by SIG{}", SignalName(WTERMSIG(status))));
 }
