@@ -13,6 +13,9 @@
 namespace hone::record {
 namespace {
 
+// One hundredth of the time between samples.
+constexpr std::uint64_t kSlowNanos = 1'000'000;
+
 constexpr double kSectorBytes = 512;  // of /proc/diskstats, whatever the disk's own
 
 // Real disks: what is stacked on others (dm, md) would count twice, memory is none.
@@ -45,6 +48,7 @@ std::string FirstLineValue(const char* path, std::string_view key) {
 MachineCounters::MachineCounters(CounterFile& file)
     : file_(file),
       track_(file.Name("machine")),
+      load_("/proc/loadavg"),
       stat_("/proc/stat"),
       memory_("/proc/meminfo"),
       disks_("/proc/diskstats"),
@@ -102,17 +106,12 @@ void MachineCounters::Put(const char* series, double value) {
 }
 
 void MachineCounters::SampleCores() {
-  Put("cpu_cores", cores_);
   const std::optional<CpuTicks> ticks = ParseSystemStat(stat_.Read(), allowed_);
   if (!ticks) return;
   Put("cpu_busy_seconds", static_cast<double>(ticks->busy) * seconds_a_tick_);
   Put("cpu_idle_seconds", static_cast<double>(ticks->idle) * seconds_a_tick_);
   Put("cpu_iowait_seconds", static_cast<double>(ticks->waiting_for_disk) * seconds_a_tick_);
   Put("cpu_stolen_seconds", static_cast<double>(ticks->stolen) * seconds_a_tick_);
-  // One of them is this thread.
-  if (!limited_ && ticks->running_threads > 0) {
-    Put("runnable_threads", static_cast<double>(ticks->running_threads - 1));
-  }
 }
 
 void MachineCounters::SampleDisks() {
@@ -143,13 +142,27 @@ void MachineCounters::SampleDisks() {
 }
 
 void MachineCounters::Sample() {
-  SampleCores();
+  Put("cpu_cores", cores_);
+  if (!limited_) {
+    const auto runnable = ParseRunnable(load_.Read());
+    // One of them is this thread.
+    if (runnable && *runnable > 0) Put("runnable_threads", static_cast<double>(*runnable - 1));
+  }
   if (const auto usec = group_.ThrottledUsec()) {
     Put("throttled_usec", static_cast<double>(*usec));
   }
   if (const auto bytes = group_.MemoryBytes()) {
     Put("group_memory_bytes", static_cast<double>(*bytes));
   }
+  if (samples_++ % (slow_ ? 10 : 1) == 0) {
+    const std::uint64_t start = MonotonicNanos();
+    SampleSlow();
+    slow_ = MonotonicNanos() - start > kSlowNanos;
+  }
+}
+
+void MachineCounters::SampleSlow() {
+  SampleCores();
   if (const auto kib = FindNumber(memory_.Read(), "MemAvailable")) {
     Put("memory_available_bytes", static_cast<double>(*kib) * 1024);
   }

@@ -19,7 +19,8 @@ class MachineCounters {
  public:
   explicit MachineCounters(CounterFile& file);
 
-  // About ten reads.
+  // Up to ten reads. Where they take long (the kernel sums over hundreds of cores), most of them
+  // are left to one sample in ten; those that change fast are always taken.
   void Sample();
 
   // Cores the program may use: by affinity, and by the quota of its control group.
@@ -29,10 +30,8 @@ class MachineCounters {
   bool limited() const { return limited_; }
 
  private:
-  struct Disk {
-    std::uint64_t read_bytes = 0, written_bytes = 0;
-  };
   void Put(const char* series, double value);
+  void SampleSlow();
   void SampleCores();
   void SampleDisks();
   void SayFacts();
@@ -44,7 +43,9 @@ class MachineCounters {
   double cores_ = 1;
   bool limited_ = false;
   double seconds_a_tick_ = 0.01;
-  ProcFile stat_, memory_, disks_, cpu_pressure_, io_pressure_, memory_pressure_;
+  std::uint64_t samples_ = 0;
+  bool slow_ = false;
+  ProcFile load_, stat_, memory_, disks_, cpu_pressure_, io_pressure_, memory_pressure_;
   std::vector<std::string> disk_names_;
 };
 

@@ -171,10 +171,16 @@ std::optional<CpuTicks> ParseSystemStat(std::string_view text,
     ticks.stolen += part[7];
     any = true;
   }
-  const auto running = FindNumber(text, "procs_running");
-  if (!any || !running) return std::nullopt;
-  ticks.running_threads = *running;
+  if (!any) return std::nullopt;
   return ticks;
+}
+
+std::optional<std::uint64_t> ParseRunnable(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const std::size_t blank = text.rfind(' ', slash);
+  return blank == std::string_view::npos ? std::nullopt
+                                         : FirstNumber(text.substr(blank + 1, slash - blank - 1));
 }
 
 }  // namespace hone::record

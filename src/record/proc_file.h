@@ -58,9 +58,12 @@ std::optional<std::uint64_t> ParsePressure(std::string_view text);
 
 struct CpuTicks {  // of /proc/stat, over the cores asked for
   std::uint64_t busy = 0, idle = 0, waiting_for_disk = 0, stolen = 0;
-  std::uint64_t running_threads = 0;  // procs_running: of the whole machine
 };
 // `cores`: numbers below 1,024.
 std::optional<CpuTicks> ParseSystemStat(std::string_view text, const std::array<bool, 1024>& cores);
+
+// "0.04 0.05 0.47 2/86 8776" of /proc/loadavg: threads of the machine that run or want to, the
+// reader among them.
+std::optional<std::uint64_t> ParseRunnable(std::string_view text);
 
 }  // namespace hone::record
