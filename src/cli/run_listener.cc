@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -84,8 +85,14 @@ void RunListener::Recording(const record::RecordingStatus& status,
   } else if (plan_.all) {
     line_.Show(fmt::format("hone: step {}", status.steps));
   } else {
-    line_.Show(fmt::format("hone: recording step {} of {}", status.steps, plan_.steps));
+    line_.Show(fmt::format("hone: recording step {} of {}", std::min(status.steps, plan_.steps),
+                           plan_.steps));
   }
+}
+
+// The mark that begins the first step is counted as well.
+std::uint32_t RunListener::Steps(const record::Closing& closing) const {
+  return plan_.all ? closing.steps : std::min(closing.steps, plan_.steps);
 }
 
 void RunListener::Closed(const record::Closing& closing) {
@@ -94,7 +101,7 @@ void RunListener::Closed(const record::Closing& closing) {
   if (plan_.quiet) return;
   if (!closing.program_ended && closing.full) {
     Say(fmt::format("recorded {}of {}; the program runs on",
-                    closing.steps > 0 ? Count(closing.steps, "step") + " " : "",
+                    closing.steps > 0 ? Count(Steps(closing), "step") + " " : "",
                     Count(closing.processes, "process", "processes")));
   }
   if (!plan_.analyze) Say(fmt::format("to read it: hone analyze {}", shown_folder_));
@@ -105,14 +112,15 @@ std::string RunListener::WhyNothing(const record::Closing& closing) const {
   if (!closed.empty()) return fmt::format("nothing was recorded: {}", closed);
   if (record::LookInto(plan_.folder).files == 0) {
     return fmt::format(
-        "nothing was recorded: hone's library was loaded into no process of {}; does it clear its "
-        "environment (env -i, sudo, a container) or run elsewhere? start hone run inside of that",
+        "nothing was recorded: neither {} nor what it started used PyTorch, CUDA or NVTX; if they "
+        "did, their environment was cleared on the way (env -i, sudo, a container): start hone run "
+        "inside of that",
         plan_.program);
   }
   return fmt::format(
-      "nothing to tell: {} {} recorded, and used neither PyTorch nor CUDA; hone run --all -- … "
-      "also "
-      "records what comes before the first step",
+      "nothing to tell: {} {} recorded, without an operator, a kernel or a mark; hone help run "
+      "says "
+      "what hone looks at",
       Count(closing.processes, "process", "processes"), closing.processes == 1 ? "was" : "were");
 }
 
