@@ -98,7 +98,7 @@ class FileReader {
   const std::uint8_t* data_ = nullptr;
   std::uint64_t size_ = 0, position_ = 0;
   std::uint64_t chunk_number_ = 0;
-  std::uint64_t hash_budget_ = 0;  // bytes the search for whole chunks may still look at
+  std::uint64_t hash_budget_ = 0;             // bytes the search for whole chunks may still look at
   std::uint64_t wanted_ = ~std::uint64_t{0};  // a bit for each table; beyond 63: the last
   std::uint32_t version_ = 0;
   bool mapped_ = false;

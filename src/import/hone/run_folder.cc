@@ -17,6 +17,10 @@ namespace fs = std::filesystem;
 // Without ranks, a second process is a job of its own when it did at least this share of the
 // busiest one's work: ranks of one job do the same, what helps does less.
 constexpr double kLike = 0.25;
+// Where no device tells: loader workers run operators, too, and a worker's parent at least this
+// share of what the worker runs (its training step); a launcher that only starts ranks runs next to
+// none.
+constexpr double kParent = 0.05;
 
 // The parent of each file's process: an index, or none. One pid may have several files (exec): the
 // busiest stands for it.
@@ -44,6 +48,18 @@ bool IsAncestor(const std::vector<std::size_t>& parents, std::size_t ancestor, s
     if (of == ancestor) return true;
   }
   return false;
+}
+
+// The topmost process above this one, itself included, that is more than its launcher.
+std::size_t Topmost(const std::vector<ProcessFile>& files, const std::vector<std::size_t>& parents,
+                    std::size_t of) {
+  const double least = kParent * static_cast<double>(files[of].host_rows);
+  std::size_t top = of;
+  std::size_t at = parents[of];
+  for (std::size_t steps = 0; at != kNone && steps <= parents.size(); ++steps, at = parents[at]) {
+    if (files[at].host_rows > 0 && static_cast<double>(files[at].host_rows) >= least) top = at;
+  }
+  return top;
 }
 
 // Busiest first: device work counts before host work, which loader workers have too.
@@ -81,10 +97,12 @@ std::vector<std::size_t> LeadersByWork(const std::vector<ProcessFile>& files,
     const std::uint64_t most = busiest.device_rows > 0 ? busiest.device_rows : busiest.host_rows;
     return own > 0 && static_cast<double>(own) >= kLike * static_cast<double>(most);
   };
-  std::vector<std::size_t> leaders = {order[0]};
-  for (std::size_t k = 1; k < order.size(); ++k) {
-    const std::size_t i = order[k];
-    if (!alike(files[i]) || files[i].IsLoaderWorker()) continue;
+  const bool by_host = busiest.device_rows == 0;
+  std::vector<std::size_t> leaders;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (k > 0 && (!alike(files[order[k]]) || files[order[k]].IsLoaderWorker())) continue;
+    const std::size_t i = by_host ? Topmost(files, parents, order[k]) : order[k];
+    if (std::find(leaders.begin(), leaders.end(), i) != leaders.end()) continue;
     const bool related = std::any_of(leaders.begin(), leaders.end(), [&](std::size_t leader) {
       return IsAncestor(parents, leader, i) || IsAncestor(parents, i, leader);
     });
