@@ -11,6 +11,7 @@ struct Console {
   std::ostream& err;  // progress and errors
   int out_fd = -1;    // behind the streams, to ask for a terminal; -1: none
   int err_fd = -1;
+  bool pipe_was_ignored = false;  // SIGPIPE, by whoever started us
 };
 
 // docs/user/exit-codes.md

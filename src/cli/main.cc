@@ -31,9 +31,9 @@ int RunGuarded(const std::vector<std::string>& arguments, hone::cli::Console& co
 
 int main(int argc, char** argv) {
   // `hone … | head` ends quietly, also under parents that ignore SIGPIPE (Python does).
-  std::signal(SIGPIPE, SIG_DFL);
+  const bool pipe_was_ignored = std::signal(SIGPIPE, SIG_DFL) == SIG_IGN;
   std::ios::sync_with_stdio(false);
-  hone::cli::Console console{std::cout, std::cerr, STDOUT_FILENO, STDERR_FILENO};
+  hone::cli::Console console{std::cout, std::cerr, STDOUT_FILENO, STDERR_FILENO, pipe_was_ignored};
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   int code = RunGuarded(arguments, console);
   std::cout.flush();

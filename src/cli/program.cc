@@ -11,6 +11,7 @@
 #include "cli/analyze_command.h"
 #include "cli/completion_command.h"
 #include "cli/help_command.h"
+#include "cli/run_command.h"
 #include "cli/whatif_command.h"
 #include "report/version.h"
 
@@ -34,6 +35,7 @@ std::string WithoutValue(const std::string& word) {
 }  // namespace
 
 Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
+  verbs_.push_back(std::make_unique<RunCommand>());
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
   verbs_.push_back(std::make_unique<WhatIfCommand>());
   verbs_.push_back(std::make_unique<HelpCommand>(*this));
@@ -71,7 +73,8 @@ std::string Program::Help() const {
   }
   help +=
       "\nexamples\n"
-      "  hone analyze trace.json.gz                  why is this training run slow?\n"
+      "  hone run -- python train.py                 why is this training slow?\n"
+      "  hone analyze trace.json.gz                  the same from a trace you have\n"
       "  hone whatif trace.json.gz --list            what would each fix give back?\n"
       "  hone analyze ranks/ --json | jq .findings   the same for a job, for a program\n"
       "\noptions\n"
@@ -133,7 +136,22 @@ int Program::Parse(const std::vector<std::string>& arguments, Console& console) 
   return -1;
 }
 
-int Program::Run(const std::vector<std::string>& arguments, Console& console) {
+std::size_t Program::FindCommand(const std::vector<std::string>& arguments) const {
+  const Verb* verb = arguments.empty() ? nullptr : FindVerb(arguments[0]);
+  if (verb == nullptr || !verb->TakesCommand()) return arguments.size();
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--" || word.empty() || word[0] != '-') return i;
+    const CLI::Option* option = AppOf(*verb).get_option_no_throw(WithoutValue(word));
+    const bool takes_next = option != nullptr && option->get_items_expected_max() > 0;
+    if (takes_next && word.find('=') == std::string::npos) ++i;
+  }
+  return arguments.size();
+}
+
+int Program::Run(const std::vector<std::string>& all, Console& console) {
+  const auto split = all.begin() + static_cast<std::ptrdiff_t>(FindCommand(all));
+  const std::vector<std::string> arguments(all.begin(), split);
   const int parsed = Parse(arguments, console);
   if (parsed >= 0) return parsed;
   if (app_->count("--version") > 0) {
@@ -157,6 +175,9 @@ int Program::Run(const std::vector<std::string>& arguments, Console& console) {
   }
   for (const std::string& word : chosen[0]->remaining()) {
     if (word != "--") return Unknown(*chosen[0], word, console);
+  }
+  if (split != all.end()) {
+    (*verb)->SetCommand(std::vector<std::string>(*split == "--" ? split + 1 : split, all.end()));
   }
   return (*verb)->Run(console);
 }

@@ -27,6 +27,8 @@ class Program {
   const CLI::App& AppOf(const Verb& verb) const { return *app_->get_subcommand(verb.info().name); }
 
  private:
+  // Where the command of `hone run [options] [--] CMD...` begins; arguments.size() without one.
+  std::size_t FindCommand(const std::vector<std::string>& arguments) const;
   int Parse(const std::vector<std::string>& arguments, Console& console);
   int Unknown(const CLI::App& where, const std::string& word, Console& console) const;
   std::string Help() const;

@@ -31,6 +31,9 @@ class Verb {
   virtual const VerbInfo& info() const = 0;
   // Adds options and positionals. Called once, before Run.
   virtual void Declare(CLI::App& app) = 0;
+  // Whether the words after the options are another program's command line, not ours to parse.
+  virtual bool TakesCommand() const { return false; }
+  virtual void SetCommand(std::vector<std::string> /*command*/) {}
   // After parsing. Returns an ExitCode.
   virtual int Run(Console& console) = 0;
 };

@@ -74,7 +74,8 @@ std::uint64_t TicksIn(std::uint64_t nanos) noexcept {
   const std::uint64_t ticks = Ticks() - g_first.ticks;
   const std::uint64_t elapsed = MonotonicNanos() - g_first.monotonic_ns;
   // In the first instants the ratio is not known; counters run at 1 to 4 GHz.
-  const double rate = elapsed > 1000 ? static_cast<double>(ticks) / static_cast<double>(elapsed) : 2;
+  const double rate =
+      elapsed > 1000 ? static_cast<double>(ticks) / static_cast<double>(elapsed) : 2;
   return static_cast<std::uint64_t>(static_cast<double>(nanos) * rate);
 }
 

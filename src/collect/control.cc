@@ -67,8 +67,7 @@ bool Control::SteppersClosed() const noexcept {
   if (page_ == nullptr) return false;
   bool closed = false;
   for (const wire::ProcessSlot& slot : page_->slots) {
-    const auto state =
-        static_cast<wire::ProcessState>(slot.state.load(std::memory_order_acquire));
+    const auto state = static_cast<wire::ProcessState>(slot.state.load(std::memory_order_acquire));
     if (state == wire::ProcessState::kFree) break;
     if (state == wire::ProcessState::kStepping) return false;
     closed = closed || (state == wire::ProcessState::kClosed &&

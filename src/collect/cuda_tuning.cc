@@ -77,7 +77,6 @@ bool Set(CudaTuning& tuning, std::string_view key, std::string_view value) {
   if (key == "flush") return Number(value, tuning.flush_ms);
   if (key == "period") return Number(value, tuning.cupti_flush_ms);
   if (key == "hes") return Flag(value, tuning.hardware_trace);
-  if (key == "early") return Flag(value, tuning.early);
   if (key == "finalize") return WhichFinalize(value, tuning.finalize);
   return false;
 }

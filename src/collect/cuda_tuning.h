@@ -39,8 +39,6 @@ struct CudaTuning {
   std::uint32_t cupti_flush_ms = 0;  // period: cuptiActivityFlushPeriod; 0: not set
   // --- Start and end
   bool hardware_trace = false;  // hes: Blackwell's hardware timestamps
-  bool early = false;           // early: kinds are switched on when CUDA starts and off
-                                // again at once, so that contexts are made ready for them
   enum class Finalize : std::uint8_t { kNever, kInCallback, kNow };
   Finalize finalize = Finalize::kNever;  // finalize: none, callback, now: detach CUPTI at close
 };

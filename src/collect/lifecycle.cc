@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a process gets its recorder and how it ends: loading, fork, exit. What runs here runs in every
-// process that inherits the preload, shells and compilers too, so it does next to nothing.
+// How a process gets its recorder and how it ends: loading, fork, exit. What runs here runs in
+// every process that inherits the preload, shells and compilers too, so it does next to nothing.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -43,12 +43,8 @@ void Notes::Drain(Output& output) noexcept {
   while (Take(note)) {
     const std::string_view first = NameText(note.first), second = NameText(note.second);
     switch (note.kind) {
-      case Kind::kInfo:
-        output.Row(wire::Table::kInfo, first, second);
-        break;
-      case Kind::kLoss:
-        output.Loss(first, static_cast<std::uint64_t>(note.number), second);
-        break;
+      case Kind::kInfo: output.Row(wire::Table::kInfo, first, second); break;
+      case Kind::kLoss: output.Loss(first, static_cast<std::uint64_t>(note.number), second); break;
       case Kind::kMark:
         output.Row(wire::Table::kMarks, note.time, note.mark, note.number, first);
         break;

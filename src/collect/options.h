@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options: what `hone run` asked of this process (environment: wire/control_page.h). Read once, when
-// the library is loaded; later changes of the environment do not matter.
+// Options: what `hone run` asked of this process (environment: wire/control_page.h). Read once,
+// when the library is loaded; later changes of the environment do not matter.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 namespace hone::collect {
 
 struct Options {
-  char folder[3072] = {};   // empty: record nothing
-  char collect[256] = {};   // empty: everything
+  char folder[3072] = {};    // empty: record nothing
+  char collect[256] = {};    // empty: everything
   std::uint32_t steps = 30;  // steady ones of a window
   double seconds = 0;        // of a window; 0: no limit
   std::uint32_t every = 0;   // steps between the starts of windows; 0: one window

@@ -29,8 +29,8 @@ void NoteMark(std::uint8_t kind, std::int64_t value, std::string_view text) noex
 void NoteInfo(std::string_view key, std::string_view value) noexcept;
 void NoteLoss(std::string_view what, std::uint64_t count, std::string_view detail) noexcept;
 
-// In the child of a fork (pthread_atfork): everything of the parent is dropped; the child starts its
-// own file with its first event.
+// In the child of a fork (pthread_atfork): everything of the parent is dropped; the child starts
+// its own file with its first event.
 void ForkedRecorder() noexcept;
 
 // Whether arguments of operators are to be taken just now.

@@ -89,6 +89,10 @@ void RegionEnd() noexcept {
 }
 
 std::uint64_t BusySince() noexcept { return g_busy_since.load(std::memory_order_relaxed); }
+void NoteBusy(std::uint64_t ticks) noexcept {
+  std::uint64_t none = 0;
+  g_busy_since.compare_exchange_strong(none, ticks, std::memory_order_relaxed);
+}
 void ForgetBusy() noexcept { g_busy_since.store(0, std::memory_order_relaxed); }
 std::uint64_t TakeUnmatched() noexcept { return g_unmatched.exchange(0); }
 
@@ -97,9 +101,9 @@ NameRole RoleOf(std::uint32_t name) noexcept {
   const NameRole known = role.load(std::memory_order_relaxed);
   if (known != NameRole::kUnknown) return known;
   const std::string_view text = NameText(name);
-  const NameRole found = text.starts_with("Optimizer.step#")           ? NameRole::kOptimizerStep
+  const NameRole found = text.starts_with("Optimizer.step#")          ? NameRole::kOptimizerStep
                          : text.starts_with("enumerate(DataLoader)#") ? NameRole::kLoaderNext
-                                                                       : NameRole::kPlain;
+                                                                      : NameRole::kPlain;
   role.store(found, std::memory_order_relaxed);
   return found;
 }

@@ -17,10 +17,12 @@ std::uint32_t EndSlice(ThreadState& state, const void* key) noexcept;
 void RegionBegin(const char* name, wire::HostKind kind) noexcept;
 void RegionEnd() noexcept;
 
-// When the first slice of this window was seen, in ticks; 0: none yet.
+// When the first slice (or kernel, by NoteBusy) of this window was seen, in ticks; 0: none yet.
 std::uint64_t BusySince() noexcept;
+void NoteBusy(std::uint64_t ticks) noexcept;
 void ForgetBusy() noexcept;
-// Slices that ended on another thread than they began on, or deeper than we follow; since last time.
+// Slices that ended on another thread than they began on, or deeper than we follow; since last
+// time.
 std::uint64_t TakeUnmatched() noexcept;
 
 // A slice of this name marks a step when it ends; looked up once a name.

@@ -38,12 +38,12 @@ struct ThreadState {
   static constexpr std::uint32_t kDeepest = 192;  // deeper slices are counted as lost
 
   std::uint32_t tid;
-  std::uint32_t depth;          // of open, may pass kDeepest
-  std::uint32_t op_depth;       // open slices of the framework's operators
-  bool busy;                    // inside the recorder: what comes now is our own doing
+  std::uint32_t depth;     // of open, may pass kDeepest
+  std::uint32_t op_depth;  // open slices of the framework's operators
+  bool busy;               // inside the recorder: what comes now is our own doing
   ThreadLog<HostRecord>::Chain* host;
   ThreadLog<MemoryRecord>::Chain* memory;
-  const char* last_name;        // of the last slice that ended, for the self-test
+  const char* last_name;  // of the last slice that ended, for the self-test
   OpenSlice open[kDeepest];
 };
 

@@ -16,10 +16,22 @@ constexpr std::uint64_t kMostInList = 32;     // Kineto cuts lists at 30
 constexpr std::uint64_t kMostDims = 25;       // torch's own limit is 64, its kernels' 25
 
 // c10::ScalarType → the name Kineto prints.
-constexpr const char* kTypeNames[] = {"unsigned char", "signed char", "short", "int", "long int",
-                                      "c10::Half", "float", "double", "c10::complex<c10::Half>",
-                                      "c10::complex<float>", "c10::complex<double>", "bool",
-                                      "c10::qint8", "c10::quint8", "c10::qint32", "c10::BFloat16"};
+constexpr const char* kTypeNames[] = {"unsigned char",
+                                      "signed char",
+                                      "short",
+                                      "int",
+                                      "long int",
+                                      "c10::Half",
+                                      "float",
+                                      "double",
+                                      "c10::complex<c10::Half>",
+                                      "c10::complex<float>",
+                                      "c10::complex<double>",
+                                      "bool",
+                                      "c10::qint8",
+                                      "c10::quint8",
+                                      "c10::qint32",
+                                      "c10::BFloat16"};
 constexpr std::size_t kTypeCount = sizeof(kTypeNames) / sizeof(kTypeNames[0]);
 
 // Text of a fixed size; what does not fit makes it worthless, and it says so.
@@ -111,7 +123,8 @@ class Printer {
     if (value.tag == layout.tensor_tag) {
       PrintDims(value.payload);
       types_.Add("\"");
-      if (value.payload != 0) types_.Add(TypeName(Load<std::uint16_t>(value.payload + layout.type)));
+      if (value.payload != 0)
+        types_.Add(TypeName(Load<std::uint16_t>(value.payload + layout.type)));
       types_.Add("\"");
       concrete_.Add("\"\"");
     } else if (value.tag == layout.list_tag && layout.list != 0) {

@@ -113,9 +113,8 @@ void ProbeProduct(const std::uint8_t* function, std::uint16_t scalar_type, bool 
   std::uint8_t tensor[kTensorBytes];
   if (!Read(values[0].payload, tensor, sizeof(tensor))) return;
   g_probe.sizes.Narrow(kTensorBytes, 8, [&](std::size_t at) { return LooksLikeShape(tensor, at); });
-  g_probe.type.Narrow(kTensorBytes, 2, [&](std::size_t at) {
-    return At<std::uint16_t>(tensor, at) == scalar_type;
-  });
+  g_probe.type.Narrow(kTensorBytes, 2,
+                      [&](std::size_t at) { return At<std::uint16_t>(tensor, at) == scalar_type; });
 }
 
 void ProbeList(const IValue& value) {

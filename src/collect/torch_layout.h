@@ -18,11 +18,11 @@ namespace hone::collect {
 
 struct TorchLayout {
   // Offsets; 0: not known (no member of interest stands first in its object).
-  std::uint32_t sequence = 0;    // int64 in RecordFunction
-  std::uint32_t inputs = 0;      // {IValue*, count} in RecordFunction
-  std::uint32_t sizes = 0;       // {count, five sizes in place or a pointer} in TensorImpl
-  std::uint32_t type = 0;        // uint16 in TensorImpl: c10::ScalarType
-  std::uint32_t list = 0;        // {IValue* begin, IValue* end} in the list behind an IValue
+  std::uint32_t sequence = 0;  // int64 in RecordFunction
+  std::uint32_t inputs = 0;    // {IValue*, count} in RecordFunction
+  std::uint32_t sizes = 0;     // {count, five sizes in place or a pointer} in TensorImpl
+  std::uint32_t type = 0;      // uint16 in TensorImpl: c10::ScalarType
+  std::uint32_t list = 0;      // {IValue* begin, IValue* end} in the list behind an IValue
   // Tags of IValues, 255: not known. An IValue is a payload of 8 bytes and a tag of 4.
   std::uint32_t tensor_tag = 255, int_tag = 255, double_tag = 255, bool_tag = 255, list_tag = 255;
 

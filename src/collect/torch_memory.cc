@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PyTorch's allocators, by standing in their way: these functions of libc10 are called by its CPU
-// and CUDA allocators across the dynamic linker, and a preloaded library comes first. Each call goes
-// on to libc10's own, so PyTorch's profiler sees what it always saw.
+// and CUDA allocators across the dynamic linker, and a preloaded library comes first. Each call
+// goes on to libc10's own, so PyTorch's profiler sees what it always saw.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -72,9 +72,10 @@ using hone::collect::Recording;
 #define HONE_INTERPOSE extern "C" __attribute__((visibility("default")))
 
 // void c10::reportMemoryUsageToProfiler(void*, int64_t, size_t, size_t, Device)
-HONE_INTERPOSE void HoneReportMemory(void* address, std::int64_t bytes, std::size_t allocated,
-                                     std::size_t reserved, hone::collect::DeviceBits device)
-    __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+HONE_INTERPOSE void HoneReportMemory(
+    void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+    hone::collect::DeviceBits
+        device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 void HoneReportMemory(void* address, std::int64_t bytes, std::size_t allocated,
                       std::size_t reserved, hone::collect::DeviceBits device) {
   static hone::collect::Original<decltype(HoneReportMemory)> original(
@@ -95,9 +96,10 @@ void HoneReportMemory(void* address, std::int64_t bytes, std::size_t allocated,
 }
 
 // void c10::reportOutOfMemoryToProfiler(int64_t, size_t, size_t, Device)
-HONE_INTERPOSE void HoneReportOutOfMemory(std::int64_t bytes, std::size_t allocated,
-                                          std::size_t reserved, hone::collect::DeviceBits device)
-    __asm__("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
+HONE_INTERPOSE void HoneReportOutOfMemory(
+    std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+    hone::collect::DeviceBits
+        device) __asm__("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
 void HoneReportOutOfMemory(std::int64_t bytes, std::size_t allocated, std::size_t reserved,
                            hone::collect::DeviceBits device) {
   static hone::collect::Original<decltype(HoneReportOutOfMemory)> original(
@@ -116,8 +118,8 @@ void HoneReportOutOfMemory(std::int64_t bytes, std::size_t allocated, std::size_
 }
 
 // void c10::ProfiledCPUMemoryReporter::New(void*, size_t)
-HONE_INTERPOSE void HoneCpuNew(void* reporter, void* address, std::size_t bytes)
-    __asm__("_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm");
+HONE_INTERPOSE void HoneCpuNew(void* reporter, void* address, std::size_t bytes) __asm__(
+    "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm");
 void HoneCpuNew(void* reporter, void* address, std::size_t bytes) {
   static hone::collect::Original<decltype(HoneCpuNew)> original(
       "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm");
@@ -133,8 +135,8 @@ void HoneCpuNew(void* reporter, void* address, std::size_t bytes) {
 }
 
 // void c10::ProfiledCPUMemoryReporter::Delete(void*)
-HONE_INTERPOSE void HoneCpuDelete(void* reporter, void* address)
-    __asm__("_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv");
+HONE_INTERPOSE void HoneCpuDelete(void* reporter, void* address) __asm__(
+    "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv");
 void HoneCpuDelete(void* reporter, void* address) {
   static hone::collect::Original<decltype(HoneCpuDelete)> original(
       "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv");

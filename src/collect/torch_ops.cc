@@ -53,9 +53,7 @@ std::atomic<std::uint64_t> g_seen{0};
 const char* g_why = "";
 
 // A child of a fork has the callbacks and no recorder yet: its first operator starts one.
-bool Ready() {
-  return RecorderStarted() || (RecorderWanted() && StartRecorder());
-}
+bool Ready() { return RecorderStarted() || (RecorderWanted() && StartRecorder()); }
 
 template <wire::HostKind kKind>
 Context OnStart(const void* function) noexcept {

@@ -48,7 +48,7 @@ Window::Action Window::Step(StepSign sign, std::uint64_t now_ns) noexcept {
 
 Window::Action Window::Tick(std::uint64_t now_ns, std::uint64_t busy_since_ns) noexcept {
   if (!open_ || options_.all || busy_since_ns == 0) return Action::kNone;
-  const double limit = options_.seconds > 0                 ? options_.seconds
+  const double limit = options_.seconds > 0                      ? options_.seconds
                        : sign_ > StepSign::kLoader && marks_ > 0 ? 0
                                                                  : kSecondsWithoutSteps;
   if (limit <= 0) return Action::kNone;

@@ -8,8 +8,8 @@
 
 namespace hone::collect {
 
-// How a step shows itself, the more trusted the higher: a user's own marks win over the optimizer's,
-// those over the loader's.
+// How a step shows itself, the more trusted the higher: a user's own marks win over the
+// optimizer's, those over the loader's.
 enum class StepSign : std::uint8_t { kLoader = 0, kOptimizer = 1, kExplicit = 2 };
 
 struct WindowOptions {
@@ -27,7 +27,8 @@ class Window {
 
   // A step ended. Times in nanoseconds of any steady clock.
   Action Step(StepSign sign, std::uint64_t now_ns) noexcept;
-  // Time passes. `busy_since_ns`: when the first operator or kernel of this window was seen; 0: none.
+  // Time passes. `busy_since_ns`: when the first operator or kernel of this window was seen; 0:
+  // none.
   Action Tick(std::uint64_t now_ns, std::uint64_t busy_since_ns) noexcept;
   // It was opened or closed, for whatever reason.
   void Opened(std::uint64_t now_ns) noexcept;
@@ -60,7 +61,7 @@ class Window {
   std::uint32_t number_ = 0;
   std::uint64_t opened_ns_ = 0;
   StepSign sign_ = StepSign::kLoader;
-  std::uint32_t marks_ = 0;         // of the sign in force, in this window
+  std::uint32_t marks_ = 0;  // of the sign in force, in this window
   std::uint32_t steady_steps_ = 0;
   std::uint64_t last_mark_ns_ = 0;
   std::uint64_t recent_ns_[3] = {};  // lengths of the last steps

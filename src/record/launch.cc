@@ -1,1 +1,191 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "record/launch.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace hone::record {
+namespace {
+
+// Where execvp looks without PATH (confstr(_CS_PATH) of glibc).
+constexpr const char* kDefaultPath = "/bin:/usr/bin";
+
+FoundProgram Missing(const std::string& name, int error) {
+  FoundProgram found;
+  found.exit_code = error == ENOENT || error == ENOTDIR ? kExitNotFound : kExitNotExecutable;
+  found.message = error == EISDIR
+                      ? fmt::format("{}: is a folder, not a program", name)
+                      : fmt::format("{}: cannot be started: {}", name, std::strerror(error));
+  return found;
+}
+
+// 0: a file that may be executed; else errno.
+int CannotExecute(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return errno;
+  if (S_ISDIR(status.st_mode)) return EISDIR;
+  return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  // exec takes char* and does not write through it.
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// In the child, after fork: nothing but system calls.
+[[noreturn]] void BecomeProgram(const char* path, char* const* arguments, char* const* variables,
+                                char* const* shell_arguments, const InheritedSignals& signals,
+                                int failed) {
+  for (const int number : signals.ignored) std::signal(number, SIG_IGN);
+  ::sigprocmask(SIG_SETMASK, &signals.mask, nullptr);
+  ::execve(path, arguments, variables);
+  // A script without "#!", which every shell runs by sh.
+  if (errno == ENOEXEC) ::execve("/bin/sh", shell_arguments, variables);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t told = ::write(failed, &error, sizeof error);
+  ::_exit(kExitNotFound);
+}
+
+std::string FirstBytes(const std::string& path, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const ssize_t got = fd < 0 ? 0 : ::pread(fd, text.data(), text.size(), 0);
+  if (fd >= 0) ::close(fd);
+  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  return text;
+}
+
+std::string WhyClosedElf(const std::string& path, const std::string& head) {
+  Elf64_Ehdr header{};
+  if (head.size() < sizeof header) return "";
+  std::memcpy(&header, head.data(), sizeof header);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64) {
+    return fmt::format("{} is a 32-bit program, which hone cannot record", path);
+  }
+  // Program headers follow the file's header in anything a linker makes.
+  if (header.e_phentsize != sizeof(Elf64_Phdr)) return "";
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    const std::size_t at = header.e_phoff + i * sizeof segment;
+    if (at + sizeof segment > head.size()) return "";
+    std::memcpy(&segment, head.data() + at, sizeof segment);
+    if (segment.p_type == PT_INTERP) return "";
+  }
+  return fmt::format(
+      "{} is statically linked, so nothing can be loaded into it; link it "
+      "dynamically",
+      path);
+}
+
+}  // namespace
+
+FoundProgram FindProgram(const std::string& name, const Variables& variables) {
+  if (name.find('/') != std::string::npos) {
+    const int error = CannotExecute(name);
+    return error == 0 ? FoundProgram{name, 0, ""} : Missing(name, error);
+  }
+  const char* own = FindVariable(variables, "PATH");
+  const std::string_view path = own == nullptr ? kDefaultPath : own;
+  int denied = 0;
+  for (std::size_t at = 0; !name.empty() && at <= path.size();) {
+    const std::size_t end = std::min(path.find(':', at), path.size());
+    const std::string folder(path.substr(at, end - at));
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    const int error = CannotExecute(candidate);
+    if (error == 0) return {candidate, 0, ""};
+    if (error == EACCES) denied = error;
+    at = end + 1;
+  }
+  if (denied != 0) return Missing(name, denied);
+  FoundProgram none;
+  none.exit_code = kExitNotFound;
+  none.message = fmt::format("{}: no such program; is it in PATH?", name);
+  return none;
+}
+
+InheritedSignals CurrentSignals() {
+  InheritedSignals signals;
+  ::sigprocmask(SIG_SETMASK, nullptr, &signals.mask);
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction action {};
+    if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
+      signals.ignored.push_back(number);
+    }
+  }
+  return signals;
+}
+
+StartedProgram StartProgram(const std::string& path, const std::vector<std::string>& command,
+                            const Variables& variables, const InheritedSignals& signals) {
+  const std::vector<char*> arguments = Pointers(command);
+  const std::vector<char*> environment = Pointers(variables);
+  std::vector<std::string> shell = {"sh", path};
+  shell.insert(shell.end(), command.begin() + 1, command.end());
+  const std::vector<char*> shell_arguments = Pointers(shell);
+  StartedProgram started;
+  int failed[2];
+  if (::pipe2(failed, O_CLOEXEC) != 0) {
+    started.exit_code = kExitNotExecutable;
+    started.message = fmt::format("{}: cannot be started: {}", command[0], std::strerror(errno));
+    return started;
+  }
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    BecomeProgram(path.c_str(), arguments.data(), environment.data(), shell_arguments.data(),
+                  signals, failed[1]);
+  }
+  int error = pid < 0 ? errno : 0;
+  ::close(failed[1]);
+  // End of file when exec has closed the other end: the image stands.
+  while (pid > 0 && ::read(failed[0], &error, sizeof error) < 0 && errno == EINTR) {
+  }
+  ::close(failed[0]);
+  if (error == 0) {
+    started.pid = pid;
+    return started;
+  }
+  const FoundProgram why = Missing(command[0], error);
+  started.exit_code = why.exit_code;
+  started.message = error == E2BIG ? fmt::format(
+                                         "{}: cannot be started: the command line and the "
+                                         "environment are too long for this system",
+                                         command[0])
+                                   : why.message;
+  return started;
+}
+
+std::string WhyClosed(const std::string& path) {
+  std::string program = path;
+  // A chain of interpreters is at most this long for the kernel too (BINPRM_MAX_RECURSION).
+  for (int i = 0; i < 5; ++i) {
+    struct stat status {};
+    if (::stat(program.c_str(), &status) != 0) return "";
+    if ((status.st_mode & (S_ISUID | S_ISGID)) != 0 && ::geteuid() != status.st_uid) {
+      return fmt::format(
+          "{} runs with another user's rights (setuid), and the system loads nothing "
+          "foreign into it",
+          program);
+    }
+    const std::string head = FirstBytes(program, 4096);
+    if (head.rfind("\177ELF", 0) == 0) return WhyClosedElf(program, head);
+    if (head.rfind("#!", 0) != 0) return "";
+    const std::size_t start = head.find_first_not_of(" \t", 2);
+    const std::size_t end = head.find_first_of(" \t\n", start);
+    if (start == std::string::npos || end == std::string::npos) return "";
+    program = head.substr(start, end - start);
+  }
+  return "";
+}
+
+}  // namespace hone::record

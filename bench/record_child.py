@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a training script as it is and times blocks of its steps.
+
+    record_child.py [--profiler light|full] --blocks 20-60,100-150 --out times.json SCRIPT [ARGS…]
+
+A step ends where the script's optimizer steps (PyTorch's own hook for that). At the edges of a
+block the device is waited for, so a block holds all its work; nothing is done inside a block.
+"""
+import argparse
+import json
+import runpy
+import sys
+import time
+
+import torch
+
+
+class Blocks:
+    """Time of each block of steps, in milliseconds a step."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+        self.edges = {edge for block in blocks for edge in block}
+        self.times = {}
+        self.step = 0
+
+    def __call__(self, *_):
+        self.step += 1
+        if self.step not in self.edges:
+            return
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        self.times[self.step] = time.perf_counter()
+
+    def result(self):
+        return {f"{a}-{b}": (self.times[b] - self.times[a]) / (b - a) * 1e3
+                for a, b in self.blocks if a in self.times and b in self.times}
+
+
+def profiler(kind):
+    """torch.profiler as a user switches it on: CPU and CUDA; full: shapes, stacks and memory too."""
+    from torch.profiler import ProfilerActivity, profile
+    activities = [ProfilerActivity.CPU]
+    if torch.cuda.is_available():
+        activities.append(ProfilerActivity.CUDA)
+    full = kind == "full"
+    return profile(activities=activities, record_shapes=full, with_stack=full, profile_memory=full)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--profiler", choices=["light", "full"])
+    parser.add_argument("--blocks", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("script")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    blocks = Blocks([tuple(map(int, block.split("-"))) for block in options.blocks.split(",")])
+    torch.optim.optimizer.register_optimizer_step_post_hook(blocks)
+    running = []
+    if options.profiler:
+        first, last = blocks.blocks[0]
+
+        def switch(*_):
+            if blocks.step == first - 1:
+                running.append(profiler(options.profiler))
+                running[0].start()
+            elif blocks.step == last:
+                running[0].stop()
+
+        torch.optim.optimizer.register_optimizer_step_post_hook(switch)
+    sys.argv = [options.script, *options.arguments]
+    runpy.run_path(options.script, run_name="__main__")
+    with open(options.out, "w", encoding="utf-8") as file:
+        json.dump(blocks.result(), file)
+
+
+if __name__ == "__main__":
+    main()

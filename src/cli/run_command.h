@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// `hone run`: starts a program with the recorder inside, and answers when enough was seen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/answer.h"
+#include "cli/verb.h"
+#include "record/environment.h"
+
+namespace hone::cli {
+
+class RunCommand : public Verb {
+ public:
+  const VerbInfo& info() const override;
+  void Declare(CLI::App& app) override;
+  bool TakesCommand() const override { return true; }
+  void SetCommand(std::vector<std::string> command) override { command_ = std::move(command); }
+  // The program's own exit code once it has started.
+  int Run(Console& console) override;
+
+ private:
+  record::RecordOptions Options() const;
+
+  std::vector<std::string> command_;
+  std::int64_t steps_ = 30, every_ = 0, stack_hz_ = -1;
+  double seconds_ = 0;
+  std::string memory_;
+  std::vector<std::string> collect_;
+  bool all_ = false, quiet_ = false, no_analyze_ = false;
+  std::string out_;
+  AnswerOptions answer_;
+};
+
+}  // namespace hone::cli

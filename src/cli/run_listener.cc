@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_listener.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "base/terminal.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "cli/job.h"
+#include "record/control.h"
+#include "record/launch.h"
+#include "report/json/json_report.h"
+#include "report/text/headline.h"
+#include "report/text/text_report.h"
+
+namespace hone::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Below the program's own priority: it is the one that is to run.
+constexpr int kNiceWhileRunning = 10;
+
+// "hone-train-…" for a folder inside the current one.
+std::string Shown(const std::string& folder) {
+  std::error_code error;
+  const fs::path relative = fs::path(folder).lexically_relative(fs::current_path(error));
+  const bool inside = !error && !relative.empty() && relative.begin()->string() != "..";
+  return inside && relative != "." ? relative.string() : folder;
+}
+
+// Written beside and renamed: a reader never sees half of it.
+Status WriteFile(const std::string& path, const std::function<Status(std::ostream&)>& write) {
+  const std::string beside = path + ".part";
+  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+  if (file) {
+    HONE_RETURN_IF_ERROR(write(file));
+    file.close();
+  }
+  if (file && ::rename(beside.c_str(), path.c_str()) == 0) return Ok();
+  const std::string why = std::strerror(errno);
+  std::error_code ignored;
+  fs::remove(beside, ignored);
+  return Error(fmt::format("{}: cannot be written: {}", path, why));
+}
+
+const char* SignalName(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name == nullptr ? "?" : name;
+}
+
+}  // namespace
+
+RunListener::RunListener(const RunPlan& plan, Console& console)
+    : plan_(plan),
+      console_(console),
+      shown_folder_(Shown(plan.folder)),
+      line_(console.err, !plan.quiet && IsTerminal(console.err_fd), console.err_fd) {
+  if (plan.quiet) return;
+  for (const auto& [name, why] : plan.notes) Say(fmt::format("{} {}", name, why));
+}
+
+void RunListener::Say(std::string_view message) {
+  line_.Erase();
+  console_.err << fmt::format("hone: {}\n", Printable(message, LocaleIsUtf8())) << std::flush;
+}
+
+void RunListener::Tick() {}
+
+void RunListener::Recording(const record::RecordingStatus& status) {
+  if (status.processes == 0) return;
+  if (!status.stepping) {
+    line_.Show("hone: recording");
+  } else if (plan_.all) {
+    line_.Show(fmt::format("hone: step {}", status.steps));
+  } else {
+    line_.Show(fmt::format("hone: recording step {} of {}", status.steps, plan_.steps));
+  }
+}
+
+void RunListener::Closed(const record::Closing& closing) {
+  line_.Erase();
+  if (plan_.quiet) return;
+  if (!closing.program_ended && closing.full) {
+    Say(fmt::format("recorded {}of {}; the program runs on",
+                    closing.steps > 0 ? Count(closing.steps, "step") + " " : "",
+                    Count(closing.processes, "process", "processes")));
+  }
+  if (!plan_.analyze) Say(fmt::format("to read it: hone analyze {}", shown_folder_));
+}
+
+std::string RunListener::WhyNothing(const record::Closing& closing) const {
+  const std::string closed = record::WhyClosed(plan_.program);
+  if (!closed.empty()) return fmt::format("nothing was recorded: {}", closed);
+  if (record::LookInto(plan_.folder).files == 0) {
+    return fmt::format(
+        "nothing was recorded: hone's library was loaded into no process of {}; does it clear its "
+        "environment (env -i, sudo, a container) or run elsewhere? start hone run inside of that",
+        plan_.program);
+  }
+  return fmt::format(
+      "nothing to tell: {} {} recorded, and used neither PyTorch nor CUDA; hone run --all -- … "
+      "also "
+      "records what comes before the first step",
+      Count(closing.processes, "process", "processes"), closing.processes == 1 ? "was" : "were");
+}
+
+std::string RunListener::Summary(const report::Report& report,
+                                 const record::Closing& closing) const {
+  std::ostringstream out;
+  report::Style style = StyleFor(plan_.answer, {out, out, -1, -1});
+  style.width = 1000;
+  report::WriteKeyNumbers(report, style, out);
+  const std::string text = out.str();
+  const std::size_t start = text.find_first_not_of(' '), end = text.find_last_not_of('\n');
+  return fmt::format("window {}: {}", closing.window,
+                     start == std::string::npos ? "" : text.substr(start, end + 1 - start));
+}
+
+int RunListener::Answer(const report::Report& report, const record::Closing& closing) {
+  report::Style plain;
+  int code = kExitFine;
+  const auto keep = [&](const char* name, const std::function<Status(std::ostream&)>& write) {
+    const Status written = WriteFile(plan_.folder + "/" + name, write);
+    if (written) return;
+    Say(written.error().message());
+    code = kExitFailed;
+  };
+  keep("report.json", [&](std::ostream& out) { return report::WriteJson(report, {}, out); });
+  keep("report.txt", [&](std::ostream& out) {
+    report::WriteText(report, {plain, true}, out);
+    return Ok();
+  });
+  if (plan_.quiet) return code;
+  if (!closing.full) {
+    Say(Summary(report, closing));
+    return code;
+  }
+  std::ostringstream answer;
+  // As for stdout, but where stderr goes.
+  const Console there{answer, answer, console_.err_fd, console_.err_fd};
+  report::WriteText(report, {StyleFor(plan_.answer, there)}, answer);
+  const record::Recorded kept = record::LookInto(plan_.folder);
+  answer << fmt::format("\nhone: {}/ has the recording ({}), report.txt and report.json\n",
+                        Printable(shown_folder_, LocaleIsUtf8()),
+                        HumanBytes(static_cast<double>(kept.bytes)));
+  console_.err << answer.str() << std::flush;
+  return code;
+}
+
+int RunListener::Analyze(const record::Closing& closing) {
+  if (!closing.program_ended) ::setpriority(PRIO_PROCESS, 0, kNiceWhileRunning);
+  if (record::LookInto(plan_.folder).files == 0) {
+    if (!plan_.quiet) Say(WhyNothing(closing));
+    return kExitFine;
+  }
+  JobOptions options;
+  options.paths = {plan_.folder};
+  // A bar would run through the program's own lines.
+  options.quiet = plan_.quiet || !closing.program_ended;
+  Result<JobResult> job = RunJob(options, console_);
+  if (!job) {
+    Say(job.error().message());
+    return kExitFailed;
+  }
+  if (job->report.inputs.empty()) {
+    if (!plan_.quiet) Say(WhyNothing(closing));
+    return kExitFine;
+  }
+  return Answer(job->report, closing);
+}
+
+void RunListener::Analyzed(const record::Closing& closing, int status, bool aborted) {
+  const std::string later =
+      fmt::format("the recording is kept; to read it: hone analyze {}", shown_folder_);
+  if (aborted) {
+    Say("analysis stopped; " + later);
+  } else if (WIFSIGNALED(status)) {
+    const bool memory = WTERMSIG(status) == SIGKILL;
+    Say(fmt::format("the analysis was killed by SIG{}{}; {}", SignalName(WTERMSIG(status)),
+                    memory ? " (out of memory?)" : "", later));
+  }
+  static_cast<void>(closing);
+}
+
+void RunListener::ProgramEnded(int status) {
+  line_.Erase();
+  if (plan_.quiet || !WIFSIGNALED(status)) return;
+  Say(fmt::format("the program was killed by SIG{}", SignalName(WTERMSIG(status))));
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// CudaRecords: CUPTI's records become rows. The writer's only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "collect/cuda_api.h"
+#include "collect/source.h"
+#include "gpu/cupti.h"
+
+namespace hone::collect {
+
+class CudaRecords {
+ public:
+  CudaRecords(const gpu::Cupti& cupti, CudaApi& api) : cupti_(cupti), api_(api) {}
+
+  // Which API calls to keep: CUPTI may have had to record them all.
+  void Keep(CudaTuning::Api runtime, CudaTuning::Api driver, bool events) noexcept {
+    runtime_ = runtime, driver_ = driver, events_ = events;
+  }
+  // Records tell time by CUPTI's clock (nanoseconds), not by ours: at `theirs` it was `ours`.
+  void Convert(std::uint64_t theirs, std::uint64_t ours) noexcept {
+    converts_ = true, theirs_ = theirs, ours_ = ours;
+  }
+
+  // All records of one buffer. Linear.
+  void Decode(std::uint8_t* data, std::size_t valid, Output& output) noexcept;
+  // Records of a buffer that is to be thrown away.
+  std::size_t Count(std::uint8_t* data, std::size_t valid) const noexcept;
+
+  // Since they were last asked for.
+  struct Tally {
+    std::uint64_t records = 0;  // decoded
+    std::uint64_t untimed = 0;  // device work whose times CUPTI did not get
+    std::uint64_t unknown = 0;  // of kinds nobody asked for
+    std::uint64_t cut = 0;      // buffers that end inside a record
+  };
+  Tally TakeTally() noexcept;
+
+ private:
+  void Row(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
+  void Kernel(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
+  void Copy(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
+  void PeerCopy(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
+  void Set(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
+  void Api(const std::uint8_t* record, std::size_t bytes, std::uint32_t domain,
+           Output& output) noexcept;
+  void Sync(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
+  void Overhead(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
+  void Memory(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
+  void Graph(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
+
+  std::uint64_t Time(std::uint64_t time) const noexcept;
+  std::uint64_t Untimed(std::uint64_t start, std::uint64_t end) noexcept;
+  std::int64_t Correlation(std::uint32_t id) noexcept;
+
+  const gpu::Cupti& cupti_;
+  CudaApi& api_;
+  CudaTuning::Api runtime_ = CudaTuning::Api::kAll, driver_ = CudaTuning::Api::kAll;
+  bool events_ = true, converts_ = false;
+  std::uint64_t theirs_ = 0, ours_ = 0;
+  std::int64_t last_correlation_ = -1;
+  Tally tally_;
+};
+
+}  // namespace hone::collect

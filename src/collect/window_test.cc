@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collect/window.h"
+
+#include <gtest/gtest.h>
+
+namespace hone::collect {
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+// Feeds steps of equal length until something happens; how many it took, or -1.
+int StepsUntil(Window& window, Window::Action wanted, std::uint64_t& now, StepSign sign,
+               int most = 1000) {
+  for (int i = 1; i <= most; ++i) {
+    now += 10 * kMs;
+    if (window.Step(sign, now) == wanted) return i;
+  }
+  return -1;
+}
+
+TEST(Window, ClosesAfterWarmUpAndTheStepsAskedFor) {
+  Window window({.steps = 30});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  // Four marks make three equal lengths; the fourth is the first steady one and opens step 1.
+  EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer), 3 + 31);
+}
+
+TEST(Window, SlowFirstStepsAreNotCounted) {
+  Window window({.steps = 5});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  for (const int ms : {9000, 500, 30, 20}) {  // compiling, then settling
+    now += static_cast<std::uint64_t>(ms) * kMs;
+    EXPECT_EQ(window.Step(StepSign::kOptimizer, now), Window::Action::kNone);
+    EXPECT_FALSE(window.steady());
+  }
+  StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer);
+  EXPECT_EQ(window.steady_steps(), 6u);
+}
+
+TEST(Window, AProgramThatNeverSettlesIsMeasuredAsItIs) {
+  Window window({.steps = 5});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  int steps = 0;
+  for (std::uint64_t length = 10;; length = length == 10 ? 100 : 10) {
+    now += length * kMs;
+    ++steps;
+    if (window.Step(StepSign::kOptimizer, now) == Window::Action::kClose) break;
+    ASSERT_LT(steps, 100);
+  }
+  EXPECT_EQ(steps, static_cast<int>(Window::kLongestWarmUp) + 6);
+}
+
+TEST(Window, OptimizerWinsOverLoaderAndExplicitOverBoth) {
+  Window window({.steps = 10});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  for (int i = 0; i < 8; ++i) window.Step(StepSign::kLoader, now += 10 * kMs);
+  EXPECT_TRUE(window.steady());
+  window.Step(StepSign::kOptimizer, now += 10 * kMs);
+  EXPECT_FALSE(window.steady());  // counting began again
+  EXPECT_EQ(window.Step(StepSign::kLoader, now), Window::Action::kNone);
+  EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer), 2 + 11);
+}
+
+TEST(Window, BatchesAloneCloseItLate) {
+  Window window({.steps = 10});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kLoader),
+            3 + 11 * static_cast<int>(Window::kLoaderPatience));
+}
+
+TEST(Window, WithoutStepsTimeClosesIt) {
+  Window window({.steps = 10});
+  window.Opened(1000 * kMs);
+  EXPECT_EQ(window.Tick(500'000 * kMs, 0), Window::Action::kNone);  // nothing happened yet
+  EXPECT_EQ(window.Tick(2'000 * kMs, 1'500 * kMs), Window::Action::kNone);
+  EXPECT_EQ(window.Tick(31'600 * kMs, 1'500 * kMs), Window::Action::kClose);
+}
+
+TEST(Window, StepsKeepItOpenHoweverLongTheyTake) {
+  Window window({.steps = 10});
+  window.Opened(1);
+  window.Step(StepSign::kOptimizer, 100'000 * kMs);
+  EXPECT_EQ(window.Tick(200'000 * kMs, 1), Window::Action::kNone);
+}
+
+TEST(Window, SecondsAndAllIgnoreSteps) {
+  Window seconds({.steps = 2, .seconds = 5});
+  std::uint64_t now = 1;
+  seconds.Opened(now);
+  EXPECT_EQ(StepsUntil(seconds, Window::Action::kClose, now, StepSign::kOptimizer, 300), -1);
+  EXPECT_EQ(seconds.Tick(now, now - 4'999 * kMs < now ? 1 : 0), Window::Action::kNone);
+  EXPECT_EQ(seconds.Tick(5'002 * kMs, 1 * kMs), Window::Action::kClose);
+  Window all({.steps = 2, .all = true});
+  all.Opened(1);
+  EXPECT_EQ(StepsUntil(all, Window::Action::kClose, now, StepSign::kOptimizer, 300), -1);
+  EXPECT_EQ(all.Tick(1'000'000 * kMs, 1), Window::Action::kNone);
+}
+
+TEST(Window, ComesBackEverySoManySteps) {
+  Window window({.steps = 5, .every = 100});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  const int first = StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer);
+  window.Closed();
+  EXPECT_EQ(StepsUntil(window, Window::Action::kOpen, now, StepSign::kOptimizer), 100 - first);
+  window.Opened(now);
+  EXPECT_EQ(window.number(), 2u);
+  EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer), first);
+}
+
+TEST(Window, ArgumentsAreTakenInTheFirstTwoSteadySteps) {
+  Window window({.steps = 5});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  int sampled = 0;
+  for (int i = 0; i < 8; ++i) {
+    window.Step(StepSign::kOptimizer, now += 10 * kMs);
+    sampled += window.sampling() ? 1 : 0;
+  }
+  EXPECT_EQ(sampled, 2);
+}
+
+}  // namespace
+}  // namespace hone::collect

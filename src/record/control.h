@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control: the launcher's side of the control page (wire/control_page.h), and the folder it lies
+// in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/control_page.h"
+
+namespace hone::record {
+
+// The folder of a run, made now, as an absolute path. `wanted` empty: a fresh
+// hone-NAME-DATE-TIME in the current folder. A folder that exists must be empty: nobody's files are
+// written over.
+Result<std::string> MakeRunFolder(const std::string& wanted, const std::string& name);
+
+// What a program is called: the script that an interpreter or a launcher runs, else the program.
+std::string NameOfCommand(const std::vector<std::string>& command);
+
+// What a run's folder holds.
+struct Recorded {
+  std::size_t files = 0;  // of processes
+  std::uint64_t bytes = 0;
+};
+Recorded LookInto(const std::string& folder);
+
+struct SlotView {
+  std::uint32_t pid = 0;
+  wire::ProcessState state = wire::ProcessState::kFree;
+  std::uint32_t steps = 0, window = 0;
+  std::uint64_t lost = 0;
+  bool alive = false;  // the process exists, and is no zombie
+};
+
+class Control {
+ public:
+  // Makes the file, with its blocks: a full disk must show here, not as SIGBUS in the program.
+  static Result<Control> Create(const std::string& folder, std::uint32_t steps_wanted);
+  Control(Control&& other) noexcept;
+  Control& operator=(Control&& other) noexcept;
+  ~Control();
+
+  // The slots that are taken. One system call a process that has not ended.
+  std::vector<SlotView> Read() const;
+  // Every window is to be closed now.
+  void Stop();
+
+ private:
+  explicit Control(wire::ControlPage* page) : page_(page) {}
+  wire::ControlPage* page_ = nullptr;
+};
+
+}  // namespace hone::record

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/session.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace hone::record {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto kTick = 100ms;
+// After the program's end: what it left running closes its windows within this, or is cut off.
+constexpr auto kLinger = 1500ms;
+
+// Passed on to the program unless its terminal has told it already.
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+bool Ignored(const InheritedSignals& inherited, int number) {
+  return std::find(inherited.ignored.begin(), inherited.ignored.end(), number) !=
+         inherited.ignored.end();
+}
+
+// The kernel tells the whole foreground group of a terminal; a person's kill tells one process.
+bool TerminalToldIt(const signalfd_siginfo& info) { return info.ssi_code > 0; }
+
+}  // namespace
+
+struct Session::Course {
+  int signals;
+  const InheritedSignals& inherited;
+  pid_t program;
+  Control& control;
+  const SessionOptions& options;
+  SessionListener& listener;
+
+  bool running = true;  // the program
+  int status = 0;
+  pid_t analysis = -1;
+  bool aborted = false;
+  Closing closing{};  // what the analysis is about
+  WindowWatch watch{};
+  std::uint32_t analyzed_window = 0;
+  bool answered = false;  // the full answer was tried
+  int interrupts = 0;
+  Clock::time_point next_tick = Clock::now() + kTick;
+
+  // Nothing more will be recorded: no reason to wake up before the program ends.
+  bool Idle() const { return !options.every && watch.settled() && analysis < 0; }
+
+  void StartAnalysis(Closing what) {
+    closing = what;
+    aborted = false;
+    listener.Closed(closing);
+    answered = answered || closing.full;
+    analyzed_window = closing.window;
+    if (!options.analyze) return;
+    const pid_t parent = ::getpid();
+    analysis = ::fork();
+    if (analysis != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    // Ctrl-C goes to the whole group; whether it is meant for us, the launcher decides.
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGQUIT, SIG_IGN);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::_exit(listener.Analyze(closing));
+  }
+
+  void Abort() {
+    if (analysis <= 0) return;
+    aborted = true;
+    ::kill(analysis, SIGKILL);
+  }
+
+  void Reap() {
+    int how = 0;
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &how, WNOHANG)) > 0;) {
+      if (pid == program) {
+        running = false;
+        status = how;
+      } else if (pid == analysis) {
+        analysis = -1;
+        listener.Analyzed(closing, how, aborted);
+      }
+    }
+  }
+
+  void Take(const signalfd_siginfo& info) {
+    const int number = static_cast<int>(info.ssi_signo);
+    if (number == SIGCHLD) return;  // Reap looks anyway
+    const bool stop =
+        number == SIGINT || number == SIGTERM || number == SIGQUIT || number == SIGHUP;
+    if (!running) {
+      if (stop) Abort();
+      return;
+    }
+    if (!TerminalToldIt(info)) ::kill(program, number);
+    if (stop && ++interrupts > 1) Abort();
+  }
+
+  void TakeSignals(std::chrono::milliseconds timeout) {
+    pollfd waiting{signals, POLLIN, 0};
+    ::poll(&waiting, 1, static_cast<int>(timeout.count()));
+    signalfd_siginfo info{};
+    while (::read(signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) Take(info);
+    Reap();
+  }
+
+  void Tick() {
+    next_tick = std::max(next_tick + kTick, Clock::now());
+    if (!watch.settled()) listener.Tick();
+    watch.Look(control.Read(), Clock::now());
+    if (!watch.settled()) listener.Recording(watch.status());
+    // One window is all: those that follow close too, and what starts later records nothing.
+    if (!options.every && watch.closing_now()) control.Stop();
+    if (analysis < 0 && watch.closed_window() > analyzed_window) {
+      Closing now = watch.closing();
+      now.full = !options.every;
+      StartAnalysis(now);
+    }
+  }
+
+  // What the program left behind may still be writing.
+  void Linger() {
+    control.Stop();
+    const Clock::time_point deadline = Clock::now() + kLinger;
+    for (;;) {
+      watch.Look(control.Read(), Clock::now());
+      if (!watch.recording() || Clock::now() >= deadline) break;
+      TakeSignals(20ms);
+      if (interrupts > 1) break;
+    }
+  }
+
+  int Run() {
+    while (running) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(next_tick - Clock::now());
+      TakeSignals(Idle() ? -1ms : std::clamp<std::chrono::milliseconds>(left, 0ms, kTick));
+      if (running && !Idle() && Clock::now() >= next_tick) Tick();
+    }
+    if (!Idle()) {
+      listener.Tick();
+      Linger();
+    }
+    listener.ProgramEnded(status);
+    while (analysis > 0) TakeSignals(-1ms);
+    if (!answered) {
+      Closing last = watch.closing();
+      last.full = last.program_ended = true;
+      StartAnalysis(last);
+      while (analysis > 0) TakeSignals(-1ms);
+    }
+    return status;
+  }
+};
+
+Session::Session(int signals, InheritedSignals inherited)
+    : signals_(signals), inherited_(std::move(inherited)) {}
+
+Session::Session(Session&& other) noexcept
+    : signals_(std::exchange(other.signals_, -1)), inherited_(std::move(other.inherited_)) {}
+
+Session::~Session() {
+  if (signals_ < 0) return;
+  ::close(signals_);
+  ::sigprocmask(SIG_SETMASK, &inherited_.mask, nullptr);
+}
+
+Result<Session> Session::Prepare() {
+  InheritedSignals inherited = CurrentSignals();
+  sigset_t ours;
+  ::sigemptyset(&ours);
+  for (const int number : kForwarded) {
+    // A blocked signal reaches us even where it is ignored (nohup); it must not.
+    if (!Ignored(inherited, number)) ::sigaddset(&ours, number);
+  }
+  // Ignored, it would make children vanish without a status.
+  std::signal(SIGCHLD, SIG_DFL);
+  ::sigaddset(&ours, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &ours, nullptr);
+  const int fd = ::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) {
+    const int error = errno;
+    ::sigprocmask(SIG_SETMASK, &inherited.mask, nullptr);
+    return Error(fmt::format("cannot watch signals: {}; raise the limit of open files (ulimit -n)",
+                             std::strerror(error)));
+  }
+  return Session(fd, std::move(inherited));
+}
+
+int Session::Run(pid_t program, Control& control, const SessionOptions& options,
+                 SessionListener& listener) {
+  Course course{signals_, inherited_, program, control, options, listener};
+  return course.Run();
+}
+
+int ExitCodeOf(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace hone::record

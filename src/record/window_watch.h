@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// WindowWatch: reads from the control page, look by look, how far the recording is and when a
+// window has closed for the whole job.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "record/control.h"
+
+namespace hone::record {
+
+// How far the recording is: of the process that is furthest behind among those that count steps.
+struct RecordingStatus {
+  std::uint32_t steps = 0;
+  std::uint32_t window = 0;     // the latest that a process is in, from 1
+  std::uint32_t processes = 0;  // that record
+  bool stepping = false;        // some process has seen a step
+};
+
+struct Closing {
+  std::uint32_t window = 0;     // the latest window that closed; 0: none
+  std::uint32_t steps = 0;      // steady ones recorded in it: the least of those that counted any
+  std::uint32_t processes = 0;  // that recorded
+  std::uint64_t lost = 0;       // records dropped, of all processes
+  bool program_ended = false;
+  bool full = false;  // the answer is asked for; else a line
+};
+
+class WindowWatch {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  void Look(const std::vector<SlotView>& slots, Time now);
+
+  // The latest window that is over for every process: some process closed it, none is still
+  // counting steps in it, and those that follow have had time to close too. 0: none.
+  std::uint32_t closed_window() const { return closed_window_; }
+  // Some process records.
+  bool recording() const { return recording_; }
+  // Those that count steps have closed a window that closed_window() does not tell of yet.
+  bool closing_now() const { return waiting_window_ > closed_window_; }
+  // A window is over, and nothing is being recorded now, or only by what does not heed the page.
+  bool settled() const { return settled_; }
+  const RecordingStatus& status() const { return status_; }
+  Closing closing() const { return closing_; }
+
+ private:
+  void Close(std::uint32_t closed, const std::vector<SlotView>& slots, Time now);
+
+  RecordingStatus status_;
+  Closing closing_;
+  std::uint32_t closed_window_ = 0;
+  bool recording_ = false, settled_ = false;
+  std::uint32_t waiting_window_ = 0;  // closed for those that count steps, not yet for the others
+  Time waiting_since_{}, closed_since_{};
+};
+
+}  // namespace hone::record
