@@ -20,6 +20,7 @@ Inputs are made in an empty folder, where the commands then run:
     file NAME [options] <<WORD … WORD     text as it stands
     gzip NAME [options] <<WORD … WORD     the same, compressed
     sqlite NAME <<WORD … WORD             a database made by these statements
+    hone NAME [options] <<WORD … WORD     a recording made of these tables (tests/hone_file.py)
     path NAME FROM [options]              a copy of FROM: tests/traces/…, or shared/… (data that
                                           does not travel with the project; the case skips)
     folder NAME                           an empty folder
@@ -40,6 +41,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+
+import hone_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED = 77  # what ctest is told when every case was skipped
@@ -74,7 +77,7 @@ class Case:
         while at < len(lines) and not lines[at].startswith("$ "):
             words = lines[at].split()
             begin = at
-            if words and words[0] in ("file", "gzip", "sqlite"):
+            if words and words[0] in ("file", "gzip", "sqlite", "hone"):
                 if not words[-1].startswith("<<"):
                     raise CaseError(f"line {at + 1}: no <<WORD")
                 try:
@@ -148,7 +151,7 @@ def make_input(folder, kind, name, words, text):
     else:
         if "chomp" in words:
             text = text.rstrip("\n")
-        data = text.encode("utf-8")
+        data = hone_file.write(text) if kind == "hone" else text.encode("utf-8")
         if "escaped" in words:
             data = text.encode("latin-1").decode("unicode_escape").encode("latin-1")
         if kind == "gzip":
