@@ -157,7 +157,10 @@ void CudaSession::Disable() noexcept {
 }
 
 void CudaSession::Finalize() noexcept {
-  if (tuning_.finalize == CudaTuning::Finalize::kNever || cupti_.finalize == nullptr) return;
+  if (tuning_.finalize == CudaTuning::Finalize::kNever || cupti_.finalize == nullptr ||
+      cupti_.version < gpu::kVersionFinalize) {
+    return;
+  }
   registered_ = false;
   if (tuning_.finalize == CudaTuning::Finalize::kNow) {
     cupti_.finalize();

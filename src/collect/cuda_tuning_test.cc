@@ -10,16 +10,16 @@ TEST(CudaTuningTest, PairsOverTheDefaults) {
   unsigned unknown = 7;
   const CudaTuning plain = ParseCudaTuning(nullptr, unknown);
   EXPECT_EQ(unknown, 0u);
-  EXPECT_TRUE(plain.syncs);
+  EXPECT_FALSE(plain.syncs);
   const CudaTuning tuned = ParseCudaTuning(
-      "buffer=262144,,perthread=0,runtime=launch,driver=none,sync=0,finalize=callback", unknown);
+      "buffer=262144,,perthread=0,runtime=launch,driver=none,sync=1,finalize=none", unknown);
   EXPECT_EQ(unknown, 0u);
   EXPECT_EQ(tuned.buffer_bytes, 262144u);
   EXPECT_EQ(tuned.per_thread, 0);
   EXPECT_EQ(tuned.runtime_api, CudaTuning::Api::kLaunches);
   EXPECT_EQ(tuned.driver_api, CudaTuning::Api::kNone);
-  EXPECT_FALSE(tuned.syncs);
-  EXPECT_EQ(tuned.finalize, CudaTuning::Finalize::kInCallback);
+  EXPECT_TRUE(tuned.syncs);
+  EXPECT_EQ(tuned.finalize, CudaTuning::Finalize::kNever);
   EXPECT_EQ(tuned.ready, plain.ready);
 }
 

@@ -45,6 +45,8 @@ inline constexpr std::uint32_t kFlushForced = 1, kThreadIdSystem = 1;
 inline constexpr std::uint32_t kMemoryAllocated = 1, kMemoryReleased = 2;
 // From this version on a request for a buffer may be answered with none (before, it crashed).
 inline constexpr std::uint32_t kVersionNullBuffers = 27;
+// From this version on (CUDA 12.6) CUPTI can be taken down in a program that uses CUDA graphs.
+inline constexpr std::uint32_t kVersionFinalize = 24;
 
 // --- Records: prefixes, as they lie in the buffers -----------------------------------------------
 
