@@ -224,7 +224,8 @@ void CudaSource::FlushForEnd() noexcept {
   session_.Flush(true);
   if (!open_) {
     ended_ = true;
-    session_.Finalize();
+    // Not in a process that ends: the driver is being taken down too.
+    if (!RecorderFinishing()) session_.Finalize();
   }
 }
 

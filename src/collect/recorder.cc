@@ -197,6 +197,10 @@ bool RecorderStarted() noexcept {
   return g_phase.load(std::memory_order_acquire) == Phase::kRunning;
 }
 
+bool RecorderFinishing() noexcept {
+  return g_phase.load(std::memory_order_acquire) >= Phase::kFinishing;
+}
+
 bool StartRecorder() noexcept {
   if (RecorderStarted()) return true;
   Phase idle = Phase::kIdle;
