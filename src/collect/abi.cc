@@ -3,6 +3,8 @@
 
 #include "collect/cuda_source.h"
 #include "collect/options.h"
+#include "collect/python_frames.h"
+#include "collect/python_windows.h"
 #include "collect/recorder.h"
 #include "collect/slices.h"
 #include "collect/source.h"
@@ -29,6 +31,16 @@ const char* hone_last_operator(void) noexcept {
 }
 void hone_torch_refuse(const char* why) noexcept { TorchRefuse(why); }
 int hone_torch_probe(int stage) noexcept { return TorchProbe(stage); }
+
+int hone_python_ready(int stage) noexcept {
+  return RecorderWanted() && Wanted("python") ? LearnPython(stage) : -1;
+}
+void hone_python_watch(int on) noexcept { WatchFromPython(on != 0); }
+void hone_framework(const char* folder) noexcept { AddFrameworkFolder(folder); }
+uint32_t hone_frame_here(int whole) noexcept { return whole != 0 ? WholeFrameHere() : FrameHere(); }
+int hone_frame_text(uint32_t frame, char* text, int bytes) noexcept {
+  return FrameText(frame, text, bytes);
+}
 
 void hone_step(void) noexcept {
   if (!RecorderStarted() && !(RecorderWanted() && StartRecorder())) return;

@@ -1,9 +1,199 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect/python_frames.h"
 
-namespace hone::collect {
+#include <pthread.h>
 
-bool PythonKnown() noexcept { return false; }
-std::uint32_t FrameHere() noexcept { return 0; }
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "collect/budget.h"
+#include "collect/names.h"
+#include "collect/python_stacks.h"
+
+namespace hone::collect {
+namespace {
+
+constexpr int kDeepest = 64;              // frames of a stack
+constexpr int kMostSteps = 4 * kDeepest;  // with those that are skipped or hidden
+
+PythonLayout g_layout;
+PythonApi g_api;
+std::atomic<bool> g_known{false};
+
+// What a thread remembers of its last stack. Most of it stands still from one operator to the next,
+// so only the frames that changed are looked up.
+struct Memo {
+  Memo* next;  // of all; never unlinked
+  std::atomic<bool> taken;
+  int count;
+  struct Step {
+    RawFrame frame;
+    std::uint32_t id;
+  } steps[kDeepest];  // outermost first
+  static constexpr std::size_t kCodes = 32;
+  struct Code {
+    PyAddress address;
+    std::uint64_t print;
+    const PythonCode* code;
+  } codes[kCodes];
+};
+constexpr std::size_t kMemoBytes = 4096;
+static_assert(sizeof(Memo) <= kMemoBytes);
+
+std::atomic<Memo*> g_memos{nullptr};
+thread_local Memo* t_memo = nullptr;
+pthread_key_t g_key;
+pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
+bool g_key_made = false;
+
+void ReleaseMemo(void* memo) noexcept {
+  t_memo = nullptr;
+  static_cast<Memo*>(memo)->taken.store(false, std::memory_order_release);
+}
+
+Memo* ClaimMemo() noexcept {
+  for (Memo* memo = g_memos.load(std::memory_order_acquire); memo; memo = memo->next) {
+    bool free = false;
+    if (memo->taken.compare_exchange_strong(free, true, std::memory_order_acquire)) return memo;
+  }
+  auto* memo = static_cast<Memo*>(TakeMemory(kMemoBytes));
+  if (memo == nullptr) return nullptr;
+  memo->taken.store(true, std::memory_order_relaxed);
+  memo->next = g_memos.load(std::memory_order_relaxed);
+  while (!g_memos.compare_exchange_weak(memo->next, memo, std::memory_order_release)) {
+  }
+  return memo;
+}
+
+Memo* MakeMemo() noexcept {
+  pthread_once(&g_key_once, [] { g_key_made = pthread_key_create(&g_key, &ReleaseMemo) == 0; });
+  if (!g_key_made) return nullptr;
+  Memo* const memo = ClaimMemo();
+  if (memo == nullptr) return nullptr;
+  t_memo = memo;
+  pthread_setspecific(g_key, memo);
+  return memo;
+}
+
+template <typename Value>
+Value Load(PyAddress from) noexcept {
+  Value value;
+  std::memcpy(&value, reinterpret_cast<const void*>(from), sizeof(value));
+  return value;
+}
+
+PyAddress TopFrame(PyAddress thread) noexcept {
+  PyAddress frame = Load<PyAddress>(thread + g_layout.thread_frame);
+  if (frame != 0 && g_layout.frame_hop != PythonLayout::kNone) {
+    frame = Load<PyAddress>(frame + g_layout.frame_hop);
+  }
+  return frame;
+}
+
+std::int64_t InstructionOf(PyAddress frame, PyAddress code) noexcept {
+  const PyAddress from = frame + g_layout.frame_instruction;
+  switch (g_layout.form) {
+    case InstructionForm::kAddress:
+      return static_cast<std::int64_t>(Load<PyAddress>(from) - code) - g_layout.code_start;
+    case InstructionForm::kUnit: return std::int64_t{Load<std::int32_t>(from)} * 2;
+    default: return Load<std::int32_t>(from);
+  }
+}
+
+bool IsFramework(Memo* memo, PyAddress address, std::uint64_t print) noexcept {
+  Memo::Code& slot = memo->codes[(address >> 5) % Memo::kCodes];
+  if (slot.address != address || slot.print != print) {
+    const PythonCode* code = g_python_stacks.codes().Find(address, print);
+    if (code == nullptr) return false;
+    slot = {address, print, code};
+  }
+  // Hidden ones too: while looking for the innermost frame of the program they are in the way.
+  return slot.code->flags.load(std::memory_order_relaxed) != 0;
+}
+
+// The calling thread's frames, innermost first.
+int Walk(Memo* memo, bool skip_framework, RawFrame* stack) noexcept {
+  const PyAddress thread = g_api.PyGILState_GetThisThreadState();
+  if (thread == 0) return 0;
+  int count = 0;
+  PyAddress frame = TopFrame(thread);
+  for (int step = 0; frame != 0 && count < kDeepest && step < kMostSteps; ++step) {
+    const PyAddress code = Load<PyAddress>(frame + g_layout.frame_code) & ~PythonLayout::kTag;
+    // An entry from C has no code, or something else in its place.
+    if (code != 0 && Load<PyAddress>(code + g_layout.object_type) == g_layout.code_type) {
+      const std::uint64_t print = g_python_stacks.codes().FingerPrint(code);
+      skip_framework = skip_framework && IsFramework(memo, code, print);
+      if (!skip_framework) stack[count++] = {code, print, InstructionOf(frame, code)};
+    }
+    frame = Load<PyAddress>(frame + g_layout.frame_back);
+  }
+  return count;
+}
+
+std::uint32_t IdOf(Memo* memo, const RawFrame* stack, int count) noexcept {
+  std::uint32_t id = 0;
+  bool same = true;
+  for (int i = 0; i < count; ++i) {
+    const RawFrame& frame = stack[count - 1 - i];
+    Memo::Step& step = memo->steps[i];
+    same = same && i < memo->count && step.frame.code == frame.code &&
+           step.frame.print == frame.print && step.frame.offset == frame.offset;
+    if (!same) {
+      step.frame = frame;
+      const std::uint32_t found = g_python_stacks.Find(frame, id);
+      step.id = found == PythonStacks::kGone ? id : found;
+    }
+    id = step.id;
+  }
+  // What follows a stack that is the start of the remembered one is still what it was.
+  if (!same) memo->count = count;
+  return id;
+}
+
+std::uint32_t Here(bool skip_framework) noexcept {
+  if (!g_known.load(std::memory_order_acquire)) return 0;
+  Memo* const memo = t_memo != nullptr ? t_memo : MakeMemo();
+  if (memo == nullptr) return 0;
+  RawFrame stack[kDeepest];
+  int count = Walk(memo, skip_framework, stack);
+  if (count == 0 && skip_framework) count = Walk(memo, false, stack);
+  return IdOf(memo, stack, count);
+}
+
+}  // namespace
+
+bool PythonKnown() noexcept { return g_known.load(std::memory_order_acquire); }
+std::uint32_t FrameHere() noexcept { return Here(true); }
+std::uint32_t WholeFrameHere() noexcept { return Here(false); }
+const PythonLayout& GetPythonLayout() noexcept { return g_layout; }
+const PythonApi& GetPythonApi() noexcept { return g_api; }
+void AddFrameworkFolder(const char* folder) noexcept {
+  if (folder != nullptr) g_python_stacks.codes().AddFramework(folder);
+}
+
+int FrameText(std::uint32_t id, char* text, int bytes) noexcept {
+  const PythonStacks::Frame* frame = PythonKnown() ? g_python_stacks.Get(id) : nullptr;
+  const PythonCode* code = frame != nullptr ? g_python_stacks.codes().Get(frame->code) : nullptr;
+  if (code == nullptr || bytes < 0) return -1;
+  const std::string_view file = NameText(code->file), function = NameText(code->function);
+  return std::snprintf(text, static_cast<std::size_t>(bytes), "%u\t%.*s\t%d\t%.*s", frame->caller,
+                       static_cast<int>(file.size()), file.data(), frame->line,
+                       static_cast<int>(function.size()), function.data());
+}
+
+void PythonFramesForked() noexcept {
+  for (Memo* memo = g_memos.load(std::memory_order_relaxed); memo; memo = memo->next) {
+    memo->count = 0;
+    std::memset(memo->codes, 0, sizeof(memo->codes));
+    if (memo != t_memo) memo->taken.store(false, std::memory_order_relaxed);
+  }
+}
+
+// Used by python_learn.cc, which fills them in.
+PythonLayout& MutablePythonLayout() noexcept { return g_layout; }
+PythonApi& MutablePythonApi() noexcept { return g_api; }
+void SetPythonKnown(bool known) noexcept { g_known.store(known, std::memory_order_release); }
 
 }  // namespace hone::collect

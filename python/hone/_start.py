@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens in a recorded process when Python is up and before the program runs.
+
+Everything here is done once, costs a few milliseconds together, and fails alone: what goes wrong is
+told to the recorder, which puts it into the file, and never to the program.
+"""
+import sys
+
+from ._library import info, library, loss
+
+
+def start():
+    if library is None:
+        return
+    library.start()
+    for what, part in (("process", _tell_process), ("python", _learn_frames), ("torch", _wait_for_torch)):
+        try:
+            part()
+        except Exception as trouble:
+            loss(what, "the recorder's own Python failed: " + repr(trouble))
+
+
+def _tell_process():
+    info("python", sys.version.split()[0] + " " + sys.implementation.name)
+
+
+def _learn_frames():
+    from . import _known_stack
+
+    _known_stack.learn(library)
+
+
+def _wait_for_torch():
+    from . import _import_hook
+
+    _import_hook.after_import("torch", _torch_is_here)
+    _import_hook.after_import("torch.utils.data._utils.fetch", _loader_is_here)
+    _import_hook.offer_marks()
+
+
+def _torch_is_here(module):
+    from . import _torch
+
+    _torch.imported(module)
+
+
+def _loader_is_here(module):
+    from . import _loader
+
+    _loader.imported(module)
