@@ -51,7 +51,15 @@ std::string Quoted(const std::string& text) {
   return out + "'";
 }
 
-std::string Bash(const CLI::App& app) {
+// What bash offers for a word that is no option.
+std::string BashWords(const Program& program, const CLI::App& verb) {
+  if (program.FindVerb(verb.get_name())->TakesCommand()) return "-c -f";
+  const std::vector<std::string> words = Words(verb);
+  return words.empty() ? "-f" : "-W " + Quoted(Join(words));
+}
+
+std::string Bash(const Program& program) {
+  const CLI::App& app = program.app();
   std::vector<std::string> verbs;
   std::string cases;
   for (const CLI::App* verb : VerbsOf(app)) {
@@ -70,13 +78,11 @@ std::string Bash(const CLI::App& app) {
               ? std::string("COMPREPLY=($(compgen -f -- \"$cur\"));")
               : fmt::format("COMPREPLY=($(compgen -W {} -- \"$cur\"));", Quoted(Join(choices))));
     }
-    const std::vector<std::string> words = Words(*verb);
     cases += fmt::format(
         "    {})\n      case \"$prev\" in\n{}      esac\n"
         "      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W {} -- \"$cur\"));\n"
         "      else COMPREPLY=($(compgen {} -- \"$cur\")); fi ;;\n",
-        verb->get_name(), values, Quoted(Join(flags)),
-        words.empty() ? "-f" : "-W " + Quoted(Join(words)));
+        verb->get_name(), values, Quoted(Join(flags)), BashWords(program, *verb));
   }
   return fmt::format(
       "# hone completion for bash: source <(hone completion bash)\n"
@@ -89,7 +95,8 @@ std::string Bash(const CLI::App& app) {
       Quoted(Join(verbs) + " --help --version"), cases);
 }
 
-std::string Zsh(const CLI::App& app) {
+std::string Zsh(const Program& program) {
+  const CLI::App& app = program.app();
   // "[" and ":" have a meaning inside _arguments.
   const auto described = [](std::string text) {
     for (const char* special : {"[", "]", ":"}) {
@@ -116,8 +123,11 @@ std::string Zsh(const CLI::App& app) {
       }
     }
     const std::vector<std::string> words = Words(*verb);
-    cases += fmt::format("        {} ;;\n", Quoted(words.empty() ? std::string("*:file:_files")
-                                                                 : "*:word:(" + Join(words) + ")"));
+    const bool command = program.FindVerb(verb->get_name())->TakesCommand();
+    cases +=
+        fmt::format("        {} ;;\n", Quoted(command         ? std::string("*:::command:_normal")
+                                              : words.empty() ? std::string("*:file:_files")
+                                                              : "*:word:(" + Join(words) + ")"));
   }
   return fmt::format(
       "#compdef hone\n# hone completion for zsh: hone completion zsh > \"${{fpath[1]}}/_hone\"\n"
@@ -128,7 +138,8 @@ std::string Zsh(const CLI::App& app) {
       verbs, cases);
 }
 
-std::string Fish(const CLI::App& app) {
+std::string Fish(const Program& program) {
+  const CLI::App& app = program.app();
   std::string script =
       "# hone completion for fish: hone completion fish > ~/.config/fish/completions/hone.fish\n";
   std::vector<std::string> verbs;
@@ -140,7 +151,9 @@ std::string Fish(const CLI::App& app) {
     const std::string here =
         Quoted(fmt::format("__fish_seen_subcommand_from {}", verb->get_name()));
     const std::vector<std::string> words = Words(*verb);
-    if (!words.empty()) {
+    if (program.FindVerb(verb->get_name())->TakesCommand()) {
+      script += fmt::format("complete -c hone -n {} -a '(__fish_complete_subcommand)'\n", here);
+    } else if (!words.empty()) {
       script += fmt::format("complete -c hone -f -n {} -a {}\n", here, Quoted(Join(words)));
     }
     for (const CLI::Option* option : verb->get_options()) {
@@ -183,8 +196,9 @@ void CompletionCommand::Declare(CLI::App& app) {
 }
 
 int CompletionCommand::Run(Console& console) {
-  const CLI::App& app = program_.app();
-  console.out << (shell_ == "bash" ? Bash(app) : shell_ == "zsh" ? Zsh(app) : Fish(app));
+  console.out << (shell_ == "bash"  ? Bash(program_)
+                  : shell_ == "zsh" ? Zsh(program_)
+                                    : Fish(program_));
   return kExitFine;
 }
 

@@ -101,6 +101,14 @@ TEST_F(ProgramTest, UsageErrorsSuggestAndExitTwo) {
        "hone: --sort needs --table, to know what to sort; try --table ops\n"},
       {{"analyze", trace_, "--rank", "3"},
        "hone: --rank 3: the traces do not say which rank they are\n"},
+      {{"run", "--stpes", "3", "--", "ls"},
+       "hone: unknown option --stpes; did you mean --steps?\n"},
+      {{"run"}, "hone run: nothing to run; write hone run -- python train.py\n"},
+      {{"run", "--steps", "3", "--"},
+       "hone run: nothing to run; write hone run -- python train.py\n"},
+      {{"run", "--memory", "12", "ls"},
+       "hone: --memory: 12 is not a size of 4M or more; write 64M or 1G; see hone run --help\n"},
+      {{"run", "--collect", "opps", "ls"}, "hone: --collect: no value opps; did you mean ops?\n"},
       {{"help", "idel"}, "hone: no help on idel; did you mean hone help idle?\n"},
       {{trace_}, "hone: unknown verb " + trace_ + "; to analyze it: hone analyze " + trace_ + "\n"},
   };
@@ -230,7 +238,7 @@ std::string PageText(std::string_view name) {
 // The manual and the program say the same.
 TEST(Help, TheManualNamesEveryOptionAndTable) {
   Program program;
-  for (const char* verb : {"analyze", "whatif"}) {
+  for (const char* verb : {"run", "analyze", "whatif"}) {
     const std::string manual = PageText(verb);
     ASSERT_FALSE(manual.empty()) << verb;
     for (const CLI::Option* option : program.AppOf(*program.FindVerb(verb)).get_options()) {

@@ -6,7 +6,7 @@
 
 #include <charconv>
 #include <csignal>
-#include <cstring>
+#include <filesystem>
 
 #include "base/terminal.h"
 #include "base/utf8.h"
@@ -14,7 +14,9 @@
 #include "record/control.h"
 #include "record/installation.h"
 #include "record/launch.h"
+#include "record/machine_sampler.h"
 #include "record/session.h"
+#include "report/version.h"
 
 namespace hone::cli {
 namespace {
@@ -147,6 +149,20 @@ record::RecordOptions RunCommand::Options() const {
   return options;
 }
 
+// What the run is, for whoever reads the folder later.
+std::vector<std::pair<std::string, std::string>> RunCommand::Facts(
+    const record::Environment& environment) const {
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"recorder", fmt::format("hone {}", report::Version())},
+      {"command", fmt::format("{}", fmt::join(command_, " "))},
+  };
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (!error) facts.emplace_back("cwd", here.string());
+  for (const auto& [name, why] : environment.notes) facts.emplace_back("note: " + name, why);
+  return facts;
+}
+
 int RunCommand::Run(Console& console) {
   if (command_.empty()) {
     Say(console, "nothing to run; write hone run -- python train.py");
@@ -170,11 +186,14 @@ int RunCommand::Run(Console& console) {
   const record::RecordOptions options = Options();
   Result<record::Control> control = record::Control::Create(*folder, options.steps);
   if (!control) return fail(control.error(), kExitFailed);
+  const record::Environment environment =
+      record::BuildEnvironment(own, *installation, *folder, options);
+  Result<record::MachineSampler> sampler =
+      record::MachineSampler::Create(*folder, Facts(environment));
+  if (!sampler) return fail(sampler.error(), kExitFailed);
   Result<record::Session> session = record::Session::Prepare();
   if (!session) return fail(session.error(), kExitFailed);
 
-  const record::Environment environment =
-      record::BuildEnvironment(own, *installation, *folder, options);
   record::InheritedSignals signals = session->inherited();
   if (console.pipe_was_ignored) signals.ignored.push_back(SIGPIPE);
   const record::StartedProgram started =
@@ -183,6 +202,7 @@ int RunCommand::Run(Console& console) {
 
   RunPlan plan;
   plan.program = program.path;
+  plan.pid = static_cast<std::uint32_t>(started.pid);
   plan.folder = *folder;
   plan.steps = options.steps;
   plan.every = every_ > 0;
@@ -191,7 +211,7 @@ int RunCommand::Run(Console& console) {
   plan.analyze = !no_analyze_;
   plan.notes = environment.notes;
   plan.answer = answer_;
-  RunListener listener(plan, console);
+  RunListener listener(plan, &*sampler, console);
   const int status = session->Run(started.pid, *control, {plan.every, plan.analyze}, listener);
   return record::ExitCodeOf(status);
 }

@@ -23,6 +23,8 @@ class RunCommand : public Verb {
 
  private:
   record::RecordOptions Options() const;
+  std::vector<std::pair<std::string, std::string>> Facts(
+      const record::Environment& environment) const;
 
   std::vector<std::string> command_;
   std::int64_t steps_ = 30, every_ = 0, stack_hz_ = -1;

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -60,8 +61,9 @@ const char* SignalName(int number) {
 
 }  // namespace
 
-RunListener::RunListener(const RunPlan& plan, Console& console)
+RunListener::RunListener(const RunPlan& plan, record::MachineSampler* sampler, Console& console)
     : plan_(plan),
+      sampler_(sampler),
       console_(console),
       shown_folder_(Shown(plan.folder)),
       line_(console.err, !plan.quiet && IsTerminal(console.err_fd), console.err_fd) {
@@ -74,25 +76,32 @@ void RunListener::Say(std::string_view message) {
   console_.err << fmt::format("hone: {}\n", Printable(message, LocaleIsUtf8())) << std::flush;
 }
 
-void RunListener::Tick() {}
-
-void RunListener::Recording(const record::RecordingStatus& status) {
+void RunListener::Recording(const record::RecordingStatus& status,
+                            const std::vector<record::SlotView>& slots) {
+  if (sampler_ != nullptr) sampler_->Sample(plan_.pid, slots);
   if (status.processes == 0) return;
   if (!status.stepping) {
     line_.Show("hone: recording");
   } else if (plan_.all) {
     line_.Show(fmt::format("hone: step {}", status.steps));
   } else {
-    line_.Show(fmt::format("hone: recording step {} of {}", status.steps, plan_.steps));
+    line_.Show(fmt::format("hone: recording step {} of {}", std::min(status.steps, plan_.steps),
+                           plan_.steps));
   }
+}
+
+// The mark that begins the first step is counted as well.
+std::uint32_t RunListener::Steps(const record::Closing& closing) const {
+  return plan_.all ? closing.steps : std::min(closing.steps, plan_.steps);
 }
 
 void RunListener::Closed(const record::Closing& closing) {
   line_.Erase();
+  if (sampler_ != nullptr) sampler_->Flush();
   if (plan_.quiet) return;
   if (!closing.program_ended && closing.full) {
     Say(fmt::format("recorded {}of {}; the program runs on",
-                    closing.steps > 0 ? Count(closing.steps, "step") + " " : "",
+                    closing.steps > 0 ? Count(Steps(closing), "step") + " " : "",
                     Count(closing.processes, "process", "processes")));
   }
   if (!plan_.analyze) Say(fmt::format("to read it: hone analyze {}", shown_folder_));
@@ -103,14 +112,15 @@ std::string RunListener::WhyNothing(const record::Closing& closing) const {
   if (!closed.empty()) return fmt::format("nothing was recorded: {}", closed);
   if (record::LookInto(plan_.folder).files == 0) {
     return fmt::format(
-        "nothing was recorded: hone's library was loaded into no process of {}; does it clear its "
-        "environment (env -i, sudo, a container) or run elsewhere? start hone run inside of that",
+        "nothing was recorded: neither {} nor what it started used PyTorch, CUDA or NVTX; if they "
+        "did, their environment was cleared on the way (env -i, sudo, a container): start hone run "
+        "inside of that",
         plan_.program);
   }
   return fmt::format(
-      "nothing to tell: {} {} recorded, and used neither PyTorch nor CUDA; hone run --all -- … "
-      "also "
-      "records what comes before the first step",
+      "nothing to tell: {} {} recorded, without an operator, a kernel or a mark; hone help run "
+      "says "
+      "what hone looks at",
       Count(closing.processes, "process", "processes"), closing.processes == 1 ? "was" : "were");
 }
 
@@ -194,6 +204,9 @@ void RunListener::Analyzed(const record::Closing& closing, int status, bool abor
 
 void RunListener::ProgramEnded(int status) {
   line_.Erase();
+  if (sampler_ != nullptr) {
+    sampler_->Finish({{"exit_code", fmt::to_string(record::ExitCodeOf(status))}});
+  }
   if (plan_.quiet || !WIFSIGNALED(status)) return;
   Say(fmt::format("the program was killed by SIG{}", SignalName(WTERMSIG(status))));
 }

@@ -10,6 +10,7 @@
 #include "cli/answer.h"
 #include "cli/console.h"
 #include "cli/status_line.h"
+#include "record/machine_sampler.h"
 #include "record/session.h"
 #include "report/report.h"
 
@@ -17,7 +18,8 @@ namespace hone::cli {
 
 struct RunPlan {
   std::string program;  // path of what was started
-  std::string folder;   // absolute
+  std::uint32_t pid = 0;
+  std::string folder;  // absolute
   std::uint32_t steps = 0;
   bool every = false, all = false, quiet = false, analyze = true;
   std::vector<std::pair<std::string, std::string>> notes;  // what stood in the way of recording
@@ -26,10 +28,11 @@ struct RunPlan {
 
 class RunListener : public record::SessionListener {
  public:
-  RunListener(const RunPlan& plan, Console& console);
+  // `sampler` may be null.
+  RunListener(const RunPlan& plan, record::MachineSampler* sampler, Console& console);
 
-  void Tick() override;
-  void Recording(const record::RecordingStatus& status) override;
+  void Recording(const record::RecordingStatus& status,
+                 const std::vector<record::SlotView>& slots) override;
   void Closed(const record::Closing& closing) override;
   int Analyze(const record::Closing& closing) override;
   void Analyzed(const record::Closing& closing, int status, bool aborted) override;
@@ -37,12 +40,14 @@ class RunListener : public record::SessionListener {
 
  private:
   void Say(std::string_view message);
+  std::uint32_t Steps(const record::Closing& closing) const;
   int Answer(const report::Report& report, const record::Closing& closing);
   std::string Summary(const report::Report& report, const record::Closing& closing) const;
   // Why there is nothing to answer from; one sentence.
   std::string WhyNothing(const record::Closing& closing) const;
 
   const RunPlan& plan_;
+  record::MachineSampler* const sampler_;
   Console& console_;
   const std::string shown_folder_;  // as the user would type it
   StatusLine line_;

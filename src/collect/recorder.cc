@@ -88,7 +88,9 @@ void DrainAll(bool last) {
   g_notes.Drain(*g_file);
 }
 
-void CloseWindow() {
+// `after`: what the others are told. A process that ends closes no window for them: another one may
+// just be starting.
+void CloseWindow(wire::ProcessState after) {
   std::uint32_t number = 0;
   {
     const std::lock_guard<SpinLock> guard(g_window_lock);
@@ -105,14 +107,14 @@ void CloseWindow() {
   DrainAll(true);
   g_file->WriteAnchor();
   g_file->Flush(true);
-  g_control.Set(wire::ProcessState::kClosed);
+  g_control.Set(after);
 }
 
 void HonourWishes() {
   const Want want = g_want.exchange(Want::kNothing, std::memory_order_acq_rel);
   const bool open = g_recording.load(std::memory_order_relaxed);
   if (open && (want == Want::kClose || g_control.StopAsked() || g_file->failed())) {
-    CloseWindow();
+    CloseWindow(wire::ProcessState::kClosed);
   } else if (!open && want == Want::kOpen && !g_control.StopAsked() && !g_file->failed()) {
     OpenWindow();
   } else if (open) {
@@ -126,7 +128,9 @@ void HonourWishes() {
       action = TheWindow().Tick(now, busy == 0 ? 0 : now - ago);
       follows = !TheWindow().counts_steps() && !GetOptions().all;
     }
-    if (action == Window::Action::kClose || (follows && g_control.SteppersClosed())) CloseWindow();
+    if (action == Window::Action::kClose || (follows && g_control.SteppersClosed())) {
+      CloseWindow(wire::ProcessState::kClosed);
+    }
   }
 }
 
@@ -156,7 +160,7 @@ void* WriterMain(void*) {
     g_file->Flush(now - last_flush >= kFlushNanos);
     if (now - last_flush >= kFlushNanos) last_flush = now;
   }
-  if (g_recording.load()) CloseWindow();
+  if (g_recording.load()) CloseWindow(wire::ProcessState::kEnded);
   g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kEnd), 0, "");
   WriteThreadNames(*g_file, true);
   DrainAll(true);
@@ -191,6 +195,10 @@ bool RecorderWanted() noexcept {
 
 bool RecorderStarted() noexcept {
   return g_phase.load(std::memory_order_acquire) == Phase::kRunning;
+}
+
+bool RecorderFinishing() noexcept {
+  return g_phase.load(std::memory_order_acquire) >= Phase::kFinishing;
 }
 
 bool StartRecorder() noexcept {

@@ -122,9 +122,7 @@ struct Session::Course {
 
   void Tick() {
     next_tick = std::max(next_tick + kTick, Clock::now());
-    if (!watch.settled()) listener.Tick();
-    watch.Look(control.Read(), Clock::now());
-    if (!watch.settled()) listener.Recording(watch.status());
+    Look();
     // One window is all: those that follow close too, and what starts later records nothing.
     if (!options.every && watch.closing_now()) control.Stop();
     if (analysis < 0 && watch.closed_window() > analyzed_window) {
@@ -132,6 +130,12 @@ struct Session::Course {
       now.full = !options.every;
       StartAnalysis(now);
     }
+  }
+
+  void Look() {
+    const std::vector<SlotView> slots = control.Read();
+    watch.Look(slots, Clock::now());
+    if (!watch.settled()) listener.Recording(watch.status(), slots);
   }
 
   // What the program left behind may still be writing.
@@ -154,7 +158,7 @@ struct Session::Course {
       if (running && !Idle() && Clock::now() >= next_tick) Tick();
     }
     if (!Idle()) {
-      listener.Tick();
+      Look();
       Linger();
     }
     listener.ProgramEnded(status);
@@ -191,6 +195,8 @@ Result<Session> Session::Prepare() {
   }
   // Ignored, it would make children vanish without a status.
   std::signal(SIGCHLD, SIG_DFL);
+  // A limit on the size of files ends the recording, not the launcher.
+  std::signal(SIGXFSZ, SIG_IGN);
   ::sigaddset(&ours, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &ours, nullptr);
   const int fd = ::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -9,6 +9,8 @@
 
 #include <sys/types.h>
 
+#include <vector>
+
 #include "base/result.h"
 #include "record/control.h"
 #include "record/launch.h"
@@ -20,8 +22,8 @@ namespace hone::record {
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
-  virtual void Tick() = 0;  // ten times a second while anything is being recorded
-  virtual void Recording(const RecordingStatus& status) = 0;
+  // Ten times a second while anything is being recorded.
+  virtual void Recording(const RecordingStatus& status, const std::vector<SlotView>& slots) = 0;
   virtual void Closed(const Closing& closing) = 0;  // before the analysis is started
   // In the forked process. Returns its exit code.
   virtual int Analyze(const Closing& closing) = 0;

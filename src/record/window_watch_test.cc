@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/window_watch.h"
+
+#include <gtest/gtest.h>
+
+namespace hone::record {
+namespace {
+
+using wire::ProcessState;
+using namespace std::chrono_literals;
+
+SlotView Slot(std::uint32_t pid, ProcessState state, std::uint32_t steps, std::uint32_t window = 1,
+              bool alive = true) {
+  SlotView slot;
+  slot.pid = pid;
+  slot.state = state;
+  slot.steps = steps;
+  slot.window = window;
+  slot.alive = alive && state != ProcessState::kEnded;
+  return slot;
+}
+
+class WindowWatchTest : public ::testing::Test {
+ protected:
+  void Look(const std::vector<SlotView>& slots) { watch_.Look(slots, now_ += 100ms); }
+  WindowWatch watch_;
+  WindowWatch::Time now_ = WindowWatch::Time() + 1h;
+};
+
+TEST_F(WindowWatchTest, OneProcess) {
+  Look({});
+  EXPECT_FALSE(watch_.recording());
+  EXPECT_FALSE(watch_.settled());
+  Look({Slot(1, ProcessState::kStepping, 12)});
+  EXPECT_TRUE(watch_.recording());
+  EXPECT_EQ(watch_.status().steps, 12U);
+  EXPECT_EQ(watch_.closed_window(), 0U);
+  Look({Slot(1, ProcessState::kClosed, 30)});
+  EXPECT_EQ(watch_.closed_window(), 1U);
+  EXPECT_EQ(watch_.closing().steps, 30U);
+  EXPECT_TRUE(watch_.settled());
+}
+
+TEST_F(WindowWatchTest, TheSlowestRankDecides) {
+  Look({Slot(1, ProcessState::kClosed, 30), Slot(2, ProcessState::kStepping, 28)});
+  EXPECT_EQ(watch_.closed_window(), 0U);
+  EXPECT_EQ(watch_.status().steps, 28U);
+  // A rank that is killed holds nobody up.
+  Look({Slot(1, ProcessState::kClosed, 30), Slot(2, ProcessState::kStepping, 28, 1, false)});
+  EXPECT_EQ(watch_.closed_window(), 1U);
+  EXPECT_EQ(watch_.closing().steps, 28U);
+}
+
+TEST_F(WindowWatchTest, FollowersGetTimeButNotForEver) {
+  const std::vector<SlotView> slots = {Slot(1, ProcessState::kClosed, 30),
+                                       Slot(2, ProcessState::kFollowing, 0)};
+  Look(slots);
+  EXPECT_EQ(watch_.closed_window(), 0U);
+  EXPECT_TRUE(watch_.closing_now());
+  for (int i = 0; i < 25; ++i) Look(slots);
+  EXPECT_EQ(watch_.closed_window(), 1U);
+  EXPECT_FALSE(watch_.settled());  // it may heed the page yet
+  for (int i = 0; i < 60; ++i) Look(slots);
+  EXPECT_TRUE(watch_.settled());
+}
+
+TEST_F(WindowWatchTest, AProcessThatEndsClosesNothing) {
+  Look({Slot(1, ProcessState::kEnded, 5)});
+  EXPECT_EQ(watch_.closed_window(), 0U);
+  EXPECT_FALSE(watch_.settled());
+  EXPECT_EQ(watch_.closing().steps, 5U);
+  // Shells and compilers that ended without a step are not the least of all.
+  Look({Slot(1, ProcessState::kEnded, 0), Slot(2, ProcessState::kClosed, 30)});
+  EXPECT_EQ(watch_.closed_window(), 1U);
+  EXPECT_EQ(watch_.closing().steps, 30U);
+  EXPECT_EQ(watch_.closing().processes, 2U);
+}
+
+TEST_F(WindowWatchTest, WindowsComeAgain) {
+  Look({Slot(1, ProcessState::kClosed, 30, 1)});
+  Look({Slot(1, ProcessState::kStepping, 3, 2)});
+  EXPECT_EQ(watch_.closed_window(), 1U);
+  EXPECT_FALSE(watch_.settled());
+  EXPECT_EQ(watch_.status().window, 2U);
+  Look({Slot(1, ProcessState::kClosed, 30, 2)});
+  EXPECT_EQ(watch_.closed_window(), 2U);
+}
+
+}  // namespace
+}  // namespace hone::record

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C, SIGTERM and friends: the program gets them as without hone, and hone still answers."""
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+
+PROGRAM = '''
+    import os, signal, sys, time
+    def handler(number, frame):
+        print("got", signal.Signals(number).name, flush=True)
+        if number == signal.SIGTERM:
+            sys.exit(3)
+    for name in ("SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP"):
+        signal.signal(getattr(signal, name), handler)
+    try:
+        print("ready", os.getpid(), flush=True)
+        while True:
+            time.sleep(0.05)
+    except KeyboardInterrupt:
+        print("got KeyboardInterrupt", flush=True)
+        sys.exit(4)
+'''
+
+
+class Signals(harness.Case):
+    def ready(self, process):
+        line = process.stdout.readline().split()
+        self.assertEqual(line[0], b"ready")
+        return int(line[1])
+
+    def test_signals_sent_to_hone_reach_the_program(self):
+        program = self.script(PROGRAM)
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP):
+            process = self.start_hone([sys.executable, program])
+            self.ready(process)
+            process.send_signal(number)
+            self.assertEqual(process.stdout.readline().split()[1].decode(), number.name)
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=30)
+            self.assertEqual((process.returncode, out), (3, b"got SIGTERM\n"), err)
+            self.opens(process.out)
+
+    def test_sigint_sent_to_hone_alone(self):
+        process = self.start_hone([sys.executable, self.script(PROGRAM)])
+        self.ready(process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, out), (4, b"got KeyboardInterrupt\n"), err)
+
+    def test_ctrl_c_on_a_terminal_comes_once(self):
+        """The terminal tells the whole group; hone must not tell the program again."""
+        program = self.script('''
+            import signal, sys, time
+            count = 0
+            def handler(number, frame):
+                global count
+                count += 1
+            signal.signal(signal.SIGINT, handler)
+            print("ready", flush=True)
+            end = time.monotonic() + 30
+            while not count and time.monotonic() < end:
+                time.sleep(0.02)
+            time.sleep(0.5)
+            print("count", count, flush=True)
+            sys.exit(9)
+        ''')
+        line, out = self.command([sys.executable, program])
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(line[0], line)
+        text = b""
+        while b"ready" not in text:
+            text += os.read(terminal, 4096)
+        os.write(terminal, b"\x03")
+        try:
+            while True:
+                text += os.read(terminal, 4096)
+        except OSError:
+            pass  # the terminal's end
+        _, status = os.waitpid(pid, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 9, text)
+        self.assertIn(b"count 1\r\n", text)
+        self.opens(out)
+
+    def test_a_program_that_ignores_sigint_is_waited_for(self):
+        process = self.start_hone(["sh", "-c", "trap '' INT; echo ready 0; sleep 2; exit 6"])
+        self.ready(process)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 6)
+
+    def test_under_nohup_a_hangup_is_nobodys(self):
+        def ignore():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        process = self.start_hone(["sh", "-c", "echo ready 0; sleep 1; exit 6"], preexec_fn=ignore)
+        self.ready(process)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 6)
+
+    def test_the_program_is_killed(self):
+        process = self.start_hone([sys.executable, self.script(PROGRAM)])
+        pid = self.ready(process)
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGKILL)
+        _, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 137)
+        self.assertIn(b"killed by SIGKILL", err)
+        self.opens(process.out)
+
+    def test_hone_is_killed(self):
+        """The program runs on without it."""
+        mark = self.folder / "mark"
+        process = self.start_hone(["sh", "-c", f"echo ready 0; sleep 1; echo done > {mark}"])
+        self.ready(process)
+        process.kill()
+        process.wait()
+        harness.wait_for(mark.exists, 10)
+        self.opens(process.out)
+
+    def test_stop_and_continue(self):
+        process = self.start_hone(["sh", "-c", "echo ready $$; sleep 1; exit 5"])
+        pid = self.ready(process)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.3)
+        self.assertIsNone(process.poll())
+        os.kill(pid, signal.SIGCONT)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 5)
+
+    def test_no_child_is_left_behind(self):
+        """Neither the program nor the analysis stays as a zombie or an orphan."""
+        process = self.start_hone([sys.executable, "-c", "print('ready', 0)"])
+        process.communicate(timeout=30)
+        for status in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                self.assertNotIn(str(process.out).encode(), status.read_bytes())
+            except OSError:
+                pass  # not ours to read, or gone
+
+
+if __name__ == "__main__":
+    harness.main()

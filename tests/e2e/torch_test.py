@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""hone run on real PyTorch on the CPU: what is recorded, what is answered, what is unchanged."""
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+
+TRAIN = '''
+    import sys, time, torch
+    torch.manual_seed(3)
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 64))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    pause = float(sys.argv[2]) if len(sys.argv) > 2 else 0.002
+    for step in range(steps):
+        x = torch.randn(32, 64)
+        loss = (model(x) - x).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print(step, loss.item().hex(), flush=True)
+        time.sleep(pause)
+'''
+
+
+class Torch(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.python = harness.torch_python()
+
+    def test_the_answer(self):
+        program = self.script(TRAIN, "train.py")
+        done = self.run_hone([self.python, program, "120"], ["--steps", "20"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.opens(done.out)
+        files = self.processes(done.out)
+        self.assertEqual(len(files), 1, done.stderr)
+        self.assertGreater(harness.rows_of(files[0], "host"), 20 * 20)
+        report = self.answer(done)
+        self.assertGreaterEqual(report["steps"]["steady_count"], 20)
+        self.assertIn(b"the program runs on", done.stderr)
+        self.assertIn(str(done.out.name).encode(), done.stderr)
+        # And again from the folder, to the same numbers.
+        again = subprocess.run([harness.HONE, "analyze", str(done.out), "--json"],
+                               capture_output=True, check=True)
+        self.assertEqual(json.loads(again.stdout)["steps"], report["steps"])
+
+    def test_results_are_the_same_bit_for_bit(self):
+        program = self.script(TRAIN, "train.py")
+        bare = subprocess.run([self.python, program, "60"], capture_output=True, check=True)
+        done = self.run_hone([self.python, program, "60"], ["--steps", "20"])
+        self.assertEqual(done.stdout, bare.stdout, done.stderr)
+
+    def test_the_answer_comes_while_the_program_runs(self):
+        program = self.script(TRAIN, "train.py")
+        process = self.start_hone([self.python, program, "100000"], ["--steps", "10"])
+        harness.wait_for((process.out / "report.json").exists, 60)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+
+    def test_ctrl_c_gives_the_answer(self):
+        program = self.script(TRAIN, "train.py")
+        process = self.start_hone([self.python, program, "100000"], ["--all"])
+        for _ in range(60):
+            process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, process.stderr_text = process.communicate(timeout=60)
+        process.stderr = None
+        self.assertIn(process.returncode, (1, 130), process.stderr_text)  # KeyboardInterrupt
+        self.assertTrue((process.out / "report.json").exists(), process.stderr_text)
+
+    def test_killed_at_random_moments(self):
+        program = self.script(TRAIN, "train.py")
+        for moment in (0.2, 1.0, 2.0, 2.5, 3.0, 3.5):
+            process = self.start_hone([self.python, program, "100000"], ["--all"])
+            time.sleep(moment)
+            with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+                for pid in file.read().split():
+                    os.kill(int(pid), signal.SIGKILL)
+            _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 137, err)
+            self.opens(process.out)
+            if moment >= 3.0:
+                self.assertTrue((process.out / "report.json").exists(), err)
+
+    def test_every(self):
+        program = self.script(TRAIN, "train.py")
+        done = self.run_hone([self.python, program, "400"], ["--steps", "10", "--every", "100"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreaterEqual(done.stderr.count(b"hone: window "), 2, done.stderr)
+        self.answer(done)
+
+    def test_loader_workers(self):
+        program = self.script('''
+            import sys, torch
+            class Data(torch.utils.data.Dataset):
+                def __len__(self): return 4000
+                def __getitem__(self, i):
+                    return torch.full((16,), float(i)), i % 2
+            def main():
+                model = torch.nn.Linear(16, 2)
+                optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+                loader = torch.utils.data.DataLoader(Data(), 20, num_workers=2,
+                                                     multiprocessing_context=sys.argv[1])
+                for x, y in loader:
+                    torch.nn.functional.cross_entropy(model(x), y).backward()
+                    optimizer.step()
+                    optimizer.zero_grad()
+                print("trained")
+            if __name__ == "__main__":
+                main()
+        ''', "train.py")
+        for method in ("fork", "spawn"):
+            done = self.run_hone([self.python, program, method], ["--all"])
+            self.assertEqual((done.returncode, done.stdout), (0, b"trained\n"), done.stderr)
+            self.assertGreaterEqual(len(self.processes(done.out)), 3, method)
+            self.opens(done.out)
+
+    def test_the_users_own_profiler_still_works(self):
+        program = self.script('''
+            import torch
+            x = torch.randn(100, 100)
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+                for _ in range(5):
+                    x = (x @ x).tanh()
+            print({event.key: event.count for event in profile.key_averages()})
+        ''')
+        bare = subprocess.run([self.python, program], capture_output=True, check=True)
+        done = self.run_hone([self.python, program])
+        self.assertEqual(done.stdout, bare.stdout, done.stderr)
+
+    def test_two_ranks(self):
+        program = self.script('''
+            import os, sys, torch, torch.distributed as dist
+            dist.init_process_group("gloo")
+            torch.set_num_threads(1)
+            model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for step in range(150):
+                model(torch.randn(8, 64)).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+            dist.destroy_process_group()
+        ''', "ddp.py")
+        done = self.run_hone([self.python, "-m", "torch.distributed.run", "--nproc-per-node", "2",
+                              "--master-port", str(20000 + os.getpid() % 20000), program],
+                             ["--steps", "20"], timeout=240)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = self.answer(done)
+        self.assertEqual(len(report["ranks"]["list"]), 2, done.stderr)
+
+    def test_on_a_terminal(self):
+        """The program's own lines stay whole, and the status is gone at the end."""
+        program = self.script(TRAIN, "train.py")
+        line, out = self.command([self.python, program, "80", "0.1"], ["--steps", "20"])
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.environ.update(TERM="xterm", LC_ALL="C.UTF-8", COLUMNS="100")
+            os.execv(line[0], line)
+        import fcntl, struct, termios
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
+        text = b""
+        try:
+            while True:
+                text += os.read(terminal, 65536)
+        except OSError:
+            pass
+        _, status = os.waitpid(pid, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0, text)
+        self.assertIn(b"of 20", text)
+        plain = re.sub(rb"\x1b7.*?\x1b8", b"", text)  # between save and restore of the cursor
+        steps = [found for found in plain.split(b"\r\n") if re.match(rb"\d+ -?0x", found)]
+        self.assertEqual(len(steps), 80, plain)
+
+
+if __name__ == "__main__":
+    harness.main()
