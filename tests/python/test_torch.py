@@ -26,13 +26,9 @@ class Torch(unittest.TestCase):
     def test_compiled_training_too(self):
         run = self.both(program("train.py"), "compiled")
         self.assertIn("recompiles 0", run.out)
-        # In the steps that are looked at closely the compiler names what it runs.
         names = {row[1]: row[2] for row in run.rows("strings")}
         seen = [names[row[4]] for row in run.rows("host")]
-        graphs = sum("CompiledFxGraph" in name for name in seen)
-        regions = sum("Torch-Compiled Region" in name for name in seen)
-        self.assertGreater(graphs, 0)
-        self.assertLess(graphs, regions)
+        self.assertGreater(sum("Torch-Compiled Region" in name for name in seen), 10)
 
     def test_told_and_tested_once(self):
         run = self.run_torch("-c", "import torch, torch.utils.data; import torch", recorder=FAKE,
