@@ -14,6 +14,7 @@ import sys
 import time
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 
 class Blocks:
@@ -57,7 +58,7 @@ def main():
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     blocks = Blocks([tuple(map(int, block.split("-"))) for block in options.blocks.split(",")])
-    torch.optim.optimizer.register_optimizer_step_post_hook(blocks)
+    register_optimizer_step_post_hook(blocks)
     running = []
     if options.profiler:
         first, last = blocks.blocks[0]
@@ -69,7 +70,7 @@ def main():
             elif blocks.step == last:
                 running[0].stop()
 
-        torch.optim.optimizer.register_optimizer_step_post_hook(switch)
+        register_optimizer_step_post_hook(switch)
     sys.argv = [options.script, *options.arguments]
     runpy.run_path(options.script, run_name="__main__")
     with open(options.out, "w", encoding="utf-8") as file:

@@ -20,12 +20,15 @@ Inputs are made in an empty folder, where the commands then run:
     file NAME [options] <<WORD … WORD     text as it stands
     gzip NAME [options] <<WORD … WORD     the same, compressed
     sqlite NAME <<WORD … WORD             a database made by these statements
+    hone NAME [options] <<WORD … WORD     a recording made of these tables (tests/hone_file.py)
     path NAME FROM [options]              a copy of FROM: tests/traces/…, or shared/… (data that
                                           does not travel with the project; the case skips)
     folder NAME                           an empty folder
+    needs COMMAND                         the case skips when this shell line fails
 Options, on the bytes that are written: escaped (\\xff and \\n in the text), chomp (no last newline),
 cut=N (keep the first N bytes; negative: drop the last ones), flip=N (invert byte N; negative from
-the end). A command is a shell line with `hone` and `pick` (parts of JSON) on its path. `exit N` is written when N is not 0.
+the end). A command is a shell line with `hone`, `pick` (parts of JSON) and the programs of tests/e2e on
+its path. `exit N` is written when N is not 0.
 """
 import argparse
 import difflib
@@ -38,6 +41,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+
+import hone_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED = 77  # what ctest is told when every case was skipped
@@ -63,6 +68,7 @@ class Case:
         self.path = path
         self.head = []      # every line before the first command, as it stands
         self.inputs = []    # (kind, name, words, text)
+        self.needs = []
         self.commands = []
         self.parse(path.read_text(encoding="utf-8").split("\n"))
 
@@ -71,7 +77,7 @@ class Case:
         while at < len(lines) and not lines[at].startswith("$ "):
             words = lines[at].split()
             begin = at
-            if words and words[0] in ("file", "gzip", "sqlite"):
+            if words and words[0] in ("file", "gzip", "sqlite", "hone"):
                 if not words[-1].startswith("<<"):
                     raise CaseError(f"line {at + 1}: no <<WORD")
                 try:
@@ -81,6 +87,8 @@ class Case:
                 text = "".join(line + "\n" for line in lines[at + 1:end])
                 self.inputs.append((words[0], words[1], words[2:-1], text))
                 at = end
+            elif words and words[0] == "needs":
+                self.needs.append(lines[at].partition(" ")[2])
             elif words and words[0] in ("path", "folder"):
                 self.inputs.append((words[0], words[1], words[2:], ""))
             elif words and words[0] not in ("name:", "description:") and not lines[at].startswith(" "):
@@ -143,7 +151,7 @@ def make_input(folder, kind, name, words, text):
     else:
         if "chomp" in words:
             text = text.rstrip("\n")
-        data = text.encode("utf-8")
+        data = hone_file.write(text) if kind == "hone" else text.encode("utf-8")
         if "escaped" in words:
             data = text.encode("latin-1").decode("unicode_escape").encode("latin-1")
         if kind == "gzip":
@@ -164,7 +172,8 @@ def make_input(folder, kind, name, words, text):
 def run_command(command, folder, hone):
     environment = {key: value for key, value in os.environ.items()
                    if key not in ("COLUMNS", "NO_COLOR", "CLICOLOR_FORCE", "TERM")}
-    path = [str(hone.parent), str(ROOT / "tests" / "bin"), environment["PATH"]]
+    path = [str(hone.parent), str(hone.parent / "test-tools"), str(ROOT / "tests" / "bin"),
+            environment["PATH"]]
     environment.update(PATH=":".join(path), LC_ALL="C.UTF-8", HOME=str(folder))
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command.line], cwd=folder,
                           env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -177,6 +186,9 @@ def run_case(case, hone, regold):
     """The differences as text, empty when there are none."""
     with tempfile.TemporaryDirectory(prefix="hone-case-") as temporary:
         folder = pathlib.Path(temporary)
+        for line in case.needs:
+            if run_command(Command(line), folder, hone)[1] != 0:
+                raise Skip(f"needs {line}")
         for kind, name, words, text in case.inputs:
             make_input(folder, kind, name, list(words), text)
         difference = ""

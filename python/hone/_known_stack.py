@@ -3,7 +3,7 @@
 
 The C side asks the interpreter about the calling thread's stack and looks for the answers in memory.
 So these calls are of every kind that keeps a frame somewhere else: plain, nested, methods, generators,
-through C, and code made at run time; on lines far from each other, and back.
+through C, and in files of any name; on lines far from each other, and back.
 """
 import sys
 
@@ -20,13 +20,9 @@ def learn(library):
         loss("python", "this CPython runs without the GIL; no Python lines in this process")
         return
     ready = library.python_ready
-    if _Shapes(ready).method(_LEARN) != 0:
-        return
-    for shape in (_Shapes(ready).method, _Shapes(ready).through_c, _Shapes(ready).generators,
-                  _Shapes(ready).made_at_run_time, _Shapes(ready).recursion):
-        if shape(_TEST) != 0:
-            return
-    ready(_USE)
+    # Learnt on a simple stack, tested on one that has everything.
+    if _Shapes(ready).method(_LEARN) == 0 and _Shapes(ready).recursion(_TEST) == 0:
+        ready(_USE)
 
 
 class _Shapes:
@@ -61,14 +57,17 @@ class _Shapes:
 
         return max(map(abs, outer()))
 
-    def made_at_run_time(self, stage):
-        scope = {"call": self.generators, "stage": stage}
-        exec(compile("\n\n\nanswer = (lambda: call(\n  stage))()\n", "<m\u00e9moire \u03a9>", "exec"), scope)
-        return scope["answer"]
+    def oddly_named(self, stage):
+        def other():
+            return self.generators(stage)
+
+        # (compiling it would cost 2 ms in a process that compiles nothing else)
+        other.__code__ = other.__code__.replace(co_filename="<m\u00e9moire \u03a9>")
+        return other()
 
     def recursion(self, stage, depth=6):
         if depth == 0:
-            return self.made_at_run_time(stage)
+            return self.oddly_named(stage)
         try:
             raise KeyError
         except KeyError:

@@ -20,6 +20,8 @@ _FUNCTIONS = {
     "hone_torch_refuse": (None, "z"),
     "hone_torch_probe": ("i", "i"),
     "hone_python_ready": ("i", "i"),
+    "hone_python_watch": (None, "i"),
+    "hone_framework": (None, "z"),
     "hone_step": (None, ""),
     "hone_region_begin": (None, "zi"),
     "hone_region_end": (None, ""),
@@ -42,11 +44,14 @@ class Library:
         types = {code: type(code, (_ctypes._SimpleCData,), {"_type_": code}) for code in "iQz"}
         types[None] = None
         flags = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_PYTHONAPI
-        for name, (result, arguments) in _FUNCTIONS.items():
-            body = {"_flags_": flags, "_restype_": types[result],
-                    "_argtypes_": tuple(types[code] for code in arguments)}
-            function = type(name, (_ctypes.CFuncPtr,), body)
-            setattr(self, name[len("hone_"):], function((name, self)))
+        kinds = {}
+        for name, signature in _FUNCTIONS.items():
+            if signature not in kinds:
+                result, arguments = signature
+                kinds[signature] = type("Function", (_ctypes.CFuncPtr,), {
+                    "_flags_": flags, "_restype_": types[result],
+                    "_argtypes_": tuple(types[code] for code in arguments)})
+            setattr(self, name[len("hone_"):], kinds[signature]((name, self)))
 
 
 def _load():

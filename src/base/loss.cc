@@ -54,6 +54,19 @@ constexpr LossInfo kLosses[] = {
      "nothing to do"},
     {"dropped-by-recorder", Severity::kError, "records were dropped by the recording tool",
      "record a shorter window"},
+    {"damaged-chunk", Severity::kDataLoss, "pieces of the recording could not be read",
+     "the rest was read; look at the disk, or copy the files again"},
+    {"process-killed", Severity::kInfo, "process ended without notice while it was recorded",
+     "up to the last 0.1 s of it are missing"},
+    {"recording-gap", Severity::kDataLoss, "pauses, in which another tool had the device",
+     "run without that tool, or let hone record after it"},
+    {"other-window", Severity::kInfo, "other stretches of this recording are left out",
+     "the longest is analyzed"},
+    {"not-recorded", Severity::kDataLoss, "records are missing, as the recorder says",
+     "see the reasons"},
+    {"arguments-inferred", Severity::kInfo,
+     "operators were given the arguments of the same operator in a sampled step",
+     "arguments are recorded in two steps of a window"},
 };
 static_assert(sizeof(kLosses) / sizeof(kLosses[0]) == kLossKindCount);
 

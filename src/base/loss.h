@@ -40,9 +40,16 @@ enum class LossKind : std::uint8_t {
   kMissingTable,            // a table or field that this analysis needs is not in the file
   kUnclosedRange,           // a range that starts and never ends
   kDroppedByRecorder,       // the recording tool says that it dropped data
+  // Of hone's own recordings:
+  kDamagedChunk,       // parts of a .hone file that cannot be read
+  kProcessKilled,      // the process ended without notice; what it did last is missing
+  kRecordingGap,       // recording paused for another tool
+  kOtherWindow,        // windows of the same recording that are not in this answer
+  kNotRecorded,        // what the recorder could not take, as it says itself
+  kArgumentsInferred,  // arguments of operators, taken from a step in which they were recorded
 };
 inline constexpr std::size_t kLossKindCount =
-    static_cast<std::size_t>(LossKind::kDroppedByRecorder) + 1;
+    static_cast<std::size_t>(LossKind::kArgumentsInferred) + 1;
 
 struct LossInfo {
   const char* id;  // stable, kebab-case, for JSON

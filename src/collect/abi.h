@@ -31,11 +31,13 @@ int hone_torch_probe(int stage) noexcept;
 // Python is up and the caller holds the GIL: learns where this interpreter keeps its frames.
 // 0, or -1 once it is not what it seems. Stages: see LearnPython (collect/python_frames.h).
 int hone_python_ready(int stage) noexcept;
+// Whether Python wants to hear of steps that are looked at closely (collect/python_windows.h).
+void hone_python_watch(int on) noexcept;
 // Files under this folder ("/…/torch/") are the framework's: not where a person looks for his line.
 void hone_framework(const char* folder) noexcept;
-// Where the calling thread stands, as the recorder sees it (whole: with the framework's frames), and
-// what such a number means: "CALLER\tFILE\tLINE\tFUNCTION", at most `bytes` with the final zero. Its
-// length, or -1. For tests.
+// Where the calling thread stands, as the recorder sees it (whole: with the framework's frames),
+// and what such a number means: "CALLER\tFILE\tLINE\tFUNCTION", at most `bytes` with the final
+// zero. Its length, or -1. For tests.
 uint32_t hone_frame_here(int whole) noexcept;
 int hone_frame_text(uint32_t frame, char* text, int bytes) noexcept;
 

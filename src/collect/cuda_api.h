@@ -37,6 +37,9 @@ class CudaApi {
 
   bool Wanted(std::uint32_t domain, std::uint32_t cbid, CudaTuning::Api level,
               bool events) const noexcept;
+  CudaUse UseOf(std::uint32_t domain, std::uint32_t cbid) const noexcept {
+    return cbid < kMost ? functions_[Index(domain)][cbid].use : CudaUse::kNone;
+  }
   // Id of the function's name. The writer's.
   std::uint32_t NameOf(std::uint32_t domain, std::uint32_t cbid) noexcept;
   std::uint32_t count(std::uint32_t domain) const { return counts_[Index(domain)]; }

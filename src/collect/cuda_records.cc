@@ -35,10 +35,8 @@ std::uint64_t CudaRecords::Time(std::uint64_t time) const noexcept {
   return time >= theirs_ ? ours_ + TicksIn(time - theirs_) : ours_ - TicksIn(theirs_ - time);
 }
 
-std::uint64_t CudaRecords::Untimed(std::uint64_t start, std::uint64_t end) noexcept {
-  if (start != 0 || end != 0) return 0;
-  ++tally_.untimed;
-  return 1;
+void CudaRecords::Untimed(std::uint64_t start, std::uint64_t end) noexcept {
+  if (start == 0 && end == 0) ++tally_.untimed;
 }
 
 // CUPTI counts in 32 bits and starts again; rows count on. Records come out of order, but never by

@@ -24,6 +24,9 @@ class CudaRecords {
     converts_ = true, theirs_ = theirs, ours_ = ours;
   }
 
+  // CUPTI's 32 bits, counted on.
+  std::int64_t Correlation(std::uint32_t id) noexcept;
+
   // All records of one buffer. Linear.
   void Decode(std::uint8_t* data, std::size_t valid, Output& output) noexcept;
   // Records of a buffer that is to be thrown away.
@@ -52,8 +55,7 @@ class CudaRecords {
   void Graph(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
 
   std::uint64_t Time(std::uint64_t time) const noexcept;
-  std::uint64_t Untimed(std::uint64_t start, std::uint64_t end) noexcept;
-  std::int64_t Correlation(std::uint32_t id) noexcept;
+  void Untimed(std::uint64_t start, std::uint64_t end) noexcept;
 
   const gpu::Cupti& cupti_;
   CudaApi& api_;

@@ -138,12 +138,15 @@ bool CudaSession::Enable() noexcept {
   if (tuning_.overhead && !EnableKind(K::kOverhead)) notes_ |= kNoOverhead;
   if (tuning_.memory && !EnableKind(K::kMemory2)) notes_ |= kNoMemory;
   if (tuning_.graph_trace) EnableKind(K::kGraphTrace);
+  if (tuning_.callbacks && calls_.Start(cupti_, api_, tuning_)) return true;
+  if (tuning_.callbacks) notes_ |= kNoCallbacks;
   EnableFunctions(gpu::kRuntimeDomain, tuning_.runtime_api);
   EnableFunctions(gpu::kDriverDomain, tuning_.driver_api);
   return true;
 }
 
 void CudaSession::Disable() noexcept {
+  calls_.Stop(cupti_);
   DisableFunctions(gpu::kRuntimeDomain, tuning_.runtime_api);
   DisableFunctions(gpu::kDriverDomain, tuning_.driver_api);
   for (std::int32_t kind = 0; kind < 64; ++kind) {
@@ -154,7 +157,10 @@ void CudaSession::Disable() noexcept {
 }
 
 void CudaSession::Finalize() noexcept {
-  if (tuning_.finalize == CudaTuning::Finalize::kNever || cupti_.finalize == nullptr) return;
+  if (tuning_.finalize == CudaTuning::Finalize::kNever || cupti_.finalize == nullptr ||
+      cupti_.version < gpu::kVersionFinalize) {
+    return;
+  }
   registered_ = false;
   if (tuning_.finalize == CudaTuning::Finalize::kNow) {
     cupti_.finalize();

@@ -5,9 +5,11 @@
 // Not thread-safe: the source holds its lock around every call.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "collect/cuda_api.h"
+#include "collect/cuda_calls.h"
 #include "collect/cuda_tuning.h"
 #include "gpu/cupti.h"
 
@@ -36,7 +38,7 @@ class CudaSession {
   // One sentence about the last refusal, or empty. Holders of CUPTI are named.
   const char* why() const { return why_; }
   // Records are in our ticks (else in CUPTI's nanoseconds).
-  bool own_clock() const { return own_clock_; }
+  bool own_clock() const { return own_clock_.load(std::memory_order_relaxed); }
   // Bit n: what could not be switched on of the smaller things; see kNotes.
   std::uint32_t notes() const { return notes_; }
   enum Note : std::uint32_t {
@@ -45,6 +47,7 @@ class CudaSession {
     kNoSyncs = 4,
     kNoMemory = 8,
     kNoOverhead = 16,
+    kNoCallbacks = 64,       // calls by records, though callbacks were asked for
     kForeignThreadIds = 32,  // calls carry pthread's ids, not the kernel's
   };
 
@@ -59,7 +62,9 @@ class CudaSession {
   gpu::Cupti& cupti_;
   CudaApi& api_;
   const CudaTuning& tuning_;
-  bool registered_ = false, enabled_ = false, own_clock_ = false;
+  bool registered_ = false, enabled_ = false;
+  std::atomic<bool> own_clock_{false};  // the writer looks, too
+  CudaCalls calls_;
   std::uint64_t kinds_ = 0;  // bit: kind is on
   bool functions_[3] = {};   // by domain: single functions are on
   gpu::CuptiResult last_ = gpu::kCuptiOk;

@@ -78,7 +78,10 @@ class CudaSource final : public Source {
   void Open() noexcept override;
   void Close() noexcept override;
   void Drain(Output& output, bool last) noexcept override;
-  void Forked() noexcept override { dead_.store(true); }
+  void Forked() noexcept override {
+    dead_.store(true);
+    CudaCalls::Forked();
+  }
 
   void Yield(const char* who) noexcept;
   void Resume() noexcept;
@@ -165,6 +168,8 @@ void CudaSource::SayNotes() noexcept {
       {CudaSession::kNoSyncs, "synchronization", "CUPTI refused to record synchronization"},
       {CudaSession::kNoMemory, "driver memory", "CUPTI refused to record CUDA's allocations"},
       {CudaSession::kNoOverhead, "overhead", "CUPTI refused to record its own overhead"},
+      {CudaSession::kNoCallbacks, "cuda calls",
+       "CUPTI's callbacks are taken or missing; calls are recorded by CUPTI itself"},
       {CudaSession::kForeignThreadIds, "thread ids of CUDA calls",
        "CUPTI cannot give the system's thread ids, so calls are not tied to operators"},
   };
@@ -219,7 +224,8 @@ void CudaSource::FlushForEnd() noexcept {
   session_.Flush(true);
   if (!open_) {
     ended_ = true;
-    session_.Finalize();
+    // Not in a process that ends: the driver is being taken down too.
+    if (!RecorderFinishing()) session_.Finalize();
   }
 }
 
@@ -300,6 +306,7 @@ void CudaSource::Drain(Output& output, bool last) noexcept {
     last_flush_ns_ = now;
   }
   Decode(output);
+  CudaCalls::Drain(output, api_, records_);
   CountLosses(output);
   if (ended_) {
     buffers_.GiveBackReady();

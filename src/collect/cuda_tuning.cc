@@ -9,8 +9,11 @@ namespace {
 
 template <typename Integer>
 bool Number(std::string_view text, Integer& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  Integer read{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
+  if (error != std::errc() || end != text.data() + text.size()) return false;
+  value = read;
+  return true;
 }
 
 bool Flag(std::string_view text, bool& value) {
@@ -73,6 +76,7 @@ bool Set(CudaTuning& tuning, std::string_view key, std::string_view value) {
   if (key == "runtime") return WhichApi(value, tuning.runtime_api);
   if (key == "driver") return WhichApi(value, tuning.driver_api);
   if (key == "events") return Flag(value, tuning.event_calls);
+  if (key == "calls") return Flag(value, tuning.callbacks);
   if (key == "clock") return Flag(value, tuning.own_clock);
   if (key == "flush") return Number(value, tuning.flush_ms);
   if (key == "period") return Number(value, tuning.cupti_flush_ms);

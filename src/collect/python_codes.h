@@ -57,6 +57,7 @@ class PythonCodes {
   void AddFramework(const char* folder) noexcept;
 
   void Drain(Output& output) noexcept;  // writer thread only: new rows
+  bool full() const noexcept { return count_.load(std::memory_order_relaxed) + 1 >= kCodes; }
   std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
   void Forked() noexcept;
 

@@ -142,7 +142,8 @@ std::uint32_t IdOf(Memo* memo, const RawFrame* stack, int count) noexcept {
            step.frame.print == frame.print && step.frame.offset == frame.offset;
     if (!same) {
       step.frame = frame;
-      step.id = g_python_stacks.Find(frame, id);
+      const std::uint32_t found = g_python_stacks.Find(frame, id);
+      step.id = found == PythonStacks::kGone ? id : found;
     }
     id = step.id;
   }

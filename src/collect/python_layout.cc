@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -24,6 +25,7 @@ constexpr std::size_t kWord = sizeof(PyAddress);
 // A piece of memory, as far as it was there.
 template <std::size_t kBytes>
 struct Piece {
+  Piece() noexcept = default;
   explicit Piece(PyAddress from) noexcept : bytes(ReadForeignUpTo(from, data, kBytes)) {}
   template <typename Value>
   Value At(std::size_t offset) const noexcept {
@@ -34,7 +36,7 @@ struct Piece {
   PyAddress Word(std::size_t offset) const noexcept { return At<PyAddress>(offset); }
 
   alignas(8) std::uint8_t data[kBytes] = {};
-  std::size_t bytes;
+  std::size_t bytes = 0;
 };
 
 bool LooksLikeAddress(PyAddress value) noexcept {
@@ -42,26 +44,26 @@ bool LooksLikeAddress(PyAddress value) noexcept {
 }
 
 // The whole chain from `frame` outwards is the known stack, but for frames in between that the API
-// does not show (entries from C, clean-ups); at most `kHidden` of them in a row.
-bool FollowsStack(PyAddress frame, std::size_t code, std::size_t back,
-                  const KnownStack& stack) noexcept {
+// does not show (entries from C, clean-ups); at most `kHidden` of them in a row. Keeps the frames
+// that it does show.
+bool FollowsStack(PyAddress frame, std::size_t code, std::size_t back, const KnownStack& stack,
+                  Piece<kFrameBytes>* shown) noexcept {
   constexpr int kHidden = 3;
   int known = 0;
   int hidden = 0;
   while (frame != 0) {
     if (!LooksLikeAddress(frame) || hidden > kHidden) return false;
-    PyAddress its_code = 0;
-    PyAddress caller = 0;
-    if (!ReadForeignValue(frame + code, &its_code)) return false;
-    if (!ReadForeignValue(frame + back, &caller)) return false;
-    if (known < stack.count && (its_code & ~PythonLayout::kTag) == stack.frames[known].code) {
-      ++known;
+    const Piece<kFrameBytes> piece(frame);
+    if (piece.bytes <= std::max(code, back)) return false;
+    if (known < stack.count &&
+        (piece.Word(code) & ~PythonLayout::kTag) == stack.frames[known].code) {
+      shown[known++] = piece;
       hidden = 0;
     } else {
       ++hidden;
     }
     if (known == KnownStack::kMost) return true;
-    frame = caller;
+    frame = piece.Word(back);
   }
   return known == stack.count;
 }
@@ -127,7 +129,7 @@ class Search {
       if ((piece.Word(code) & ~PythonLayout::kTag) != stack_.frames[0].code) continue;
       for (std::uint16_t back = 0; back < piece.bytes; back = Next(back)) {
         if (back == code || !LooksLikeAddress(piece.Word(back))) continue;
-        if (!FollowsStack(frame, code, back, stack_)) continue;
+        if (!FollowsStack(frame, code, back, stack_, frames_)) continue;
         layout_.frame_code = code;
         layout_.frame_back = back;
         return true;
@@ -136,33 +138,12 @@ class Search {
     return false;
   }
 
-  // The frames that the stack shows, by the layout found so far.
-  int CollectFrames(PyAddress* frames, int most) const noexcept {
-    PyAddress frame = 0;
-    if (!ReadForeignValue(thread_ + layout_.thread_frame, &frame)) return 0;
-    if (layout_.frame_hop != PythonLayout::kNone &&
-        !ReadForeignValue(frame + layout_.frame_hop, &frame)) {
-      return 0;
-    }
-    int count = 0;
-    while (frame != 0 && count < most && count < stack_.count) {
-      PyAddress code = 0;
-      if (!ReadForeignValue(frame + layout_.frame_code, &code)) return 0;
-      if ((code & ~PythonLayout::kTag) == stack_.frames[count].code) frames[count++] = frame;
-      if (!ReadForeignValue(frame + layout_.frame_back, &frame)) return 0;
-    }
-    return count;
-  }
-
   bool FindInstruction() noexcept {
-    PyAddress frames[KnownStack::kMost];
-    const int count = CollectFrames(frames, KnownStack::kMost);
-    if (count < 4) return false;
     for (std::uint16_t at = 0; at + 4u <= kFrameBytes; at = static_cast<std::uint16_t>(at + 4)) {
-      if (IsNumber(frames, count, at, 1)) return SetInstruction(at, InstructionForm::kByte, 0);
-      if (IsNumber(frames, count, at, 2)) return SetInstruction(at, InstructionForm::kUnit, 0);
+      if (IsNumber(at, 1)) return SetInstruction(at, InstructionForm::kByte, 0);
+      if (IsNumber(at, 2)) return SetInstruction(at, InstructionForm::kUnit, 0);
       if (at % kWord != 0) continue;
-      const std::int64_t start = AddressBias(frames, count, at);
+      const std::int64_t start = AddressBias(at);
       if (start > 0) return SetInstruction(at, InstructionForm::kAddress, start);
     }
     return false;
@@ -173,22 +154,20 @@ class Search {
     layout_.code_start = static_cast<std::uint16_t>(start);
     return true;
   }
-  bool IsNumber(const PyAddress* frames, int count, std::uint16_t at, int unit) const noexcept {
-    for (int i = 0; i < count; ++i) {
-      std::int32_t value = 0;
-      if (!ReadForeignValue(frames[i] + at, &value)) return false;
-      if (std::int64_t{value} * unit != stack_.frames[i].offset) return false;
+  bool IsNumber(std::uint16_t at, int unit) const noexcept {
+    for (int i = 0; i < stack_.count; ++i) {
+      if (std::int64_t{frames_[i].At<std::int32_t>(at)} * unit != stack_.frames[i].offset) {
+        return false;
+      }
     }
     return true;
   }
   // Bytes from the code object to its first instruction, the same for every frame; or 0.
-  std::int64_t AddressBias(const PyAddress* frames, int count, std::uint16_t at) const noexcept {
+  std::int64_t AddressBias(std::uint16_t at) const noexcept {
     std::int64_t bias = 0;
-    for (int i = 0; i < count; ++i) {
-      PyAddress value = 0;
-      if (!ReadForeignValue(frames[i] + at, &value)) return 0;
-      const auto here =
-          static_cast<std::int64_t>(value - stack_.frames[i].code) - stack_.frames[i].offset;
+    for (int i = 0; i < stack_.count; ++i) {
+      const KnownFrame& known = stack_.frames[i];
+      const auto here = static_cast<std::int64_t>(frames_[i].Word(at) - known.code) - known.offset;
       if (here <= 0 || here > 1024 || (i > 0 && here != bias)) return 0;
       bias = here;
     }
@@ -196,6 +175,7 @@ class Search {
   }
 
   bool FindCode() noexcept {
+    for (int i = 0; i < stack_.count; ++i) codes_[i] = Piece<kCodeBytes>(stack_.frames[i].code);
     for (std::uint16_t at = 0; at < kCodeBytes; at = Next(at)) {
       if (AllCodes(at, &KnownFrame::file)) layout_.code_file = at;
       if (AllCodes(at, &KnownFrame::name)) layout_.code_name = at;
@@ -204,9 +184,7 @@ class Search {
     for (std::uint16_t at = 0; at < kCodeBytes; at = static_cast<std::uint16_t>(at + 4)) {
       bool same = true;
       for (int i = 0; i < stack_.count && same; ++i) {
-        std::int32_t value = 0;
-        same = ReadForeignValue(stack_.frames[i].code + at, &value) &&
-               value == stack_.frames[i].first_line;
+        same = codes_[i].At<std::int32_t>(at) == stack_.frames[i].first_line;
       }
       if (same) layout_.code_first_line = at;
     }
@@ -216,9 +194,7 @@ class Search {
   }
   bool AllCodes(std::uint16_t at, PyAddress KnownFrame::*field) const noexcept {
     for (int i = 0; i < stack_.count; ++i) {
-      PyAddress value = 0;
-      if (!ReadForeignValue(stack_.frames[i].code + at, &value)) return false;
-      if (value != stack_.frames[i].*field) return false;
+      if (codes_[i].Word(at) != stack_.frames[i].*field) return false;
     }
     return true;
   }
@@ -292,6 +268,8 @@ class Search {
   const KnownStack& stack_;
   PythonLayout& layout_;
   PyAddress thread_;
+  Piece<kFrameBytes> frames_[KnownStack::kMost];  // of the known stack, as it shows them
+  Piece<kCodeBytes> codes_[KnownStack::kMost];
 };
 
 }  // namespace

@@ -80,10 +80,7 @@ int PythonStacks::LineOf(const RawFrame& frame, int first_line) const noexcept {
 std::uint32_t PythonStacks::Add(const Key& key, const RawFrame& frame,
                                 std::uint32_t caller) noexcept {
   const PythonCode* code = codes_.Find(frame.code, frame.print);
-  if (code == nullptr) {
-    lost_.fetch_add(1, std::memory_order_relaxed);
-    return caller;
-  }
+  if (code == nullptr) return codes_.full() ? caller : kGone;
   if ((code->flags.load(std::memory_order_relaxed) & kHiddenCode) != 0) return caller;
   const int line = LineOf(frame, code->first_line);
   const Key by_line{code->id, ~std::uint64_t{0}, line, caller};
@@ -123,9 +120,8 @@ void PythonStacks::Drain(Output& output) noexcept {
   }
   const std::uint64_t lost = lost_.load(std::memory_order_relaxed) + codes_.lost();
   if (lost > lost_told_) {
-    output.Loss(
-        "python stacks", lost - lost_told_,
-        "the table of Python frames was full or a function was gone; stacks end early there");
+    output.Loss("python stacks", lost - lost_told_,
+                "the table of Python frames is full; stacks end early there");
     lost_told_ = lost;
   }
 }

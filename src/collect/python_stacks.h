@@ -25,7 +25,9 @@ class PythonStacks {
   PythonCodes& codes() noexcept { return codes_; }
 
   // The id of this frame, called from `caller` (0: outermost). The caller's id when the frame is
-  // hidden or does not fit. About 15 ns; microseconds the first time.
+  // hidden or does not fit; kGone when there is no such function (any more). About 15 ns;
+  // microseconds the first time.
+  static constexpr std::uint32_t kGone = ~0u;
   std::uint32_t Find(const RawFrame& frame, std::uint32_t caller) noexcept;
 
   void Drain(Output& output) noexcept;  // writer thread only: new rows

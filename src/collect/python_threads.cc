@@ -299,7 +299,10 @@ PythonThreads::Now PythonThreads::ReadStack(PythonThread& thread, PyAddress top)
     // by a frame that went away under our eyes. Thrice the same: it does end there.
     if (!still && root != thread.root && thread.root != 0 && attempt + 1 < kTries) continue;
     std::uint32_t id = 0;
-    for (int i = count - 1; i >= 0; --i) id = stacks_->Find(frames[i], id);
+    for (int i = count - 1; i >= 0 && id != PythonStacks::kGone; --i) {
+      id = stacks_->Find(frames[i], id);
+    }
+    if (id == PythonStacks::kGone) continue;
     thread.frame = id;
     thread.root = root;
     thread.cpu_ns = after;

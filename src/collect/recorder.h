@@ -16,6 +16,7 @@ namespace hone::collect {
 // Starts the recorder if it has not started in this process; false when it is off or cannot.
 bool StartRecorder() noexcept;
 bool RecorderStarted() noexcept;
+bool RecorderFinishing() noexcept;  // the process ends
 bool RecorderWanted() noexcept;  // HONE_RUN_DIR is set and the recorder has not failed
 
 // Everything that is known goes into the file, which ends in order. Waits at most two seconds.

@@ -167,6 +167,7 @@ bool LoadCupti(Cupti& cupti) noexcept {
   Find(library, cupti.subscribe, "cuptiSubscribe");
   Find(library, cupti.subscribe_v2, "cuptiSubscribe_v2");
   Find(library, cupti.unsubscribe, "cuptiUnsubscribe");
+  Find(library, cupti.enable_callback, "cuptiEnableCallback");
   Find(library, cupti.enable_domain, "cuptiEnableDomain");
   Find(library, cupti.finalize, "cuptiFinalize");
   if (cupti.activity_enable == nullptr || cupti.activity_disable == nullptr ||

@@ -45,6 +45,8 @@ inline constexpr std::uint32_t kFlushForced = 1, kThreadIdSystem = 1;
 inline constexpr std::uint32_t kMemoryAllocated = 1, kMemoryReleased = 2;
 // From this version on a request for a buffer may be answered with none (before, it crashed).
 inline constexpr std::uint32_t kVersionNullBuffers = 27;
+// From this version on (CUDA 12.6) CUPTI can be taken down in a program that uses CUDA graphs.
+inline constexpr std::uint32_t kVersionFinalize = 24;
 
 // --- Records: prefixes, as they lie in the buffers -----------------------------------------------
 
@@ -146,8 +148,16 @@ struct SubscriberParams {  // of cuptiSubscribe_v2
   char* holder;
   std::size_t holder_size;
 };
-struct CallbackData {  // the first member of CUpti_CallbackData
+struct CallbackData {
   std::uint32_t site;  // 0 enter, 1 exit
+  const char* function;
+  const void* parameters;
+  void* result;  // the function's, at its exit: an int
+  const char* symbol;
+  void* context;
+  std::uint32_t context_id;
+  std::uint64_t* shared;  // between enter and exit of one call
+  std::uint32_t correlation;
 };
 
 using BufferRequested = void (*)(std::uint8_t** buffer, std::size_t* size, std::size_t* records);
@@ -179,6 +189,8 @@ struct Cupti {
   CuptiResult (*subscribe)(void** subscriber, Callback, void* data) = nullptr;
   CuptiResult (*subscribe_v2)(void** subscriber, Callback, void* data, SubscriberParams*) = nullptr;
   CuptiResult (*unsubscribe)(void* subscriber) = nullptr;
+  CuptiResult (*enable_callback)(std::uint32_t enable, void* subscriber, std::uint32_t domain,
+                                 std::uint32_t cbid) = nullptr;
   CuptiResult (*enable_domain)(std::uint32_t enable, void* subscriber, std::uint32_t) = nullptr;
   CuptiResult (*finalize)() = nullptr;
 

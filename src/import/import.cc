@@ -9,14 +9,16 @@
 #include <system_error>
 
 #include "base/byte_source.h"
+#include "import/hone/run_folder.h"
+#include "wire/file_writer.h"
 
 namespace hone::importer {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 5> kTraceEndings = {".json", ".json.gz", ".json.zst",
-                                                           ".sqlite", ".json.tmp"};
+constexpr std::array<std::string_view, 6> kTraceEndings = {".json",   ".json.gz",  ".json.zst",
+                                                           ".sqlite", ".json.tmp", ".hone"};
 
 bool HasTraceEnding(std::string_view name) {
   return std::any_of(kTraceEndings.begin(), kTraceEndings.end(),
@@ -59,7 +61,11 @@ Result<std::vector<std::string>> FindTraces(const std::string& path) {
   }
   if (error) return Error(fmt::format("{}: cannot be read: {}", path, error.message()));
   if (status.type() != fs::file_type::directory) return std::vector<std::string>{path};
+  // A run's folder holds reports of it, too.
+  const hone_file::RunFolder run = hone_file::ReadRunFolder(path);
   std::vector<std::string> found;
+  for (const hone_file::Job& job : run.jobs) found.push_back(run.files[job.leader].bytes.name);
+  if (!found.empty()) return found;
   std::size_t others = 0;
   fs::directory_iterator entries(path, error);
   if (error) return Error(fmt::format("{}: cannot be read: {}", path, error.message()));
@@ -75,7 +81,7 @@ Result<std::vector<std::string>> FindTraces(const std::string& path) {
   if (found.empty()) {
     return Error(
         fmt::format("{}: no traces in this directory ({} other {}); expected *.json, "
-                    "*.json.gz, *.json.zst or *.sqlite",
+                    "*.json.gz, *.json.zst, *.sqlite or *.hone",
                     path, others, others == 1 ? "entry" : "entries"));
   }
   std::sort(found.begin(), found.end(), NaturalLess);
@@ -88,6 +94,8 @@ Result<trace::Trace> LoadTrace(const std::string& path, const ImportOptions& opt
   if (head.size() == 16 && head.find_first_not_of('\0') == std::string::npos) {
     return LoadNsys(path, options);  // a header of zeros: an export that was interrupted
   }
+  const std::string_view magic(wire::kFileMagic, sizeof wire::kFileMagic);
+  if (head.starts_with(magic) || path.ends_with(".hone")) return LoadHone(path, options);
   if (path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
     return Error(fmt::format(
         "{}: an Nsight Systems report; export it first: nsys export --type sqlite {}", path, path));

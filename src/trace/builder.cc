@@ -178,6 +178,24 @@ void Builder::Add(const MemoryInput& memory) {
   events.total_reserved.push_back(memory.total_reserved);
 }
 
+void Builder::Add(const SampleInput& sample) {
+  StackSamples& samples = trace_.samples;
+  samples.time_ns.push_back(sample.time_ns);
+  samples.thread.push_back(sample.thread);
+  samples.frame.push_back(sample.frame);
+  samples.state.push_back(sample.state);
+  samples.period_ns.push_back(sample.period_ns);
+}
+
+std::uint32_t Builder::AddFrame(std::uint32_t caller, StringId function, StringId place) {
+  StackFrames& frames = trace_.stack_frames;
+  const auto row = static_cast<std::uint32_t>(frames.size());
+  frames.caller.push_back(caller < row ? caller : 0);
+  frames.function.push_back(function);
+  frames.place.push_back(place);
+  return row;
+}
+
 void Builder::AddCounter(Nanos time_ns, StringId track, StringId series, double value) {
   trace_.counters.time_ns.push_back(time_ns);
   trace_.counters.track.push_back(track);

@@ -49,6 +49,13 @@ struct MemoryInput {
   Bytes bytes = 0, total_allocated = -1, total_reserved = -1;
 };
 
+struct SampleInput {
+  Nanos time_ns = 0, period_ns = 0;
+  std::uint16_t thread = 0;
+  std::uint32_t frame = 0;
+  ThreadState state = ThreadState::kUnknown;
+};
+
 class Builder {
  public:
   Builder() = default;
@@ -75,6 +82,9 @@ class Builder {
   void Add(const WorkInput& work);
   void Add(const SyncInput& sync);
   void Add(const MemoryInput& memory);
+  void Add(const SampleInput& sample);
+  // A new frame; `caller` is a row given out before, 0 for outermost ones.
+  std::uint32_t AddFrame(std::uint32_t caller, StringId function, StringId place);
   void AddCounter(Nanos time_ns, StringId track, StringId series, double value);
   void AddInstant(Nanos time_ns, StringId name, std::uint16_t thread);
   void AddFlow(std::int64_t id, Nanos time_ns, std::uint16_t thread, bool finish);

@@ -114,6 +114,17 @@ void SortMemory(MemoryEvents& memory) {
   memory.total_reserved.Permute(order);
 }
 
+void SortSamples(StackSamples& samples) {
+  const auto order = SortedOrder(
+      samples.size(), [&](RowId a, RowId b) { return samples.time_ns[a] < samples.time_ns[b]; });
+  if (order.empty()) return;
+  samples.time_ns.Permute(order);
+  samples.thread.Permute(order);
+  samples.frame.Permute(order);
+  samples.state.Permute(order);
+  samples.period_ns.Permute(order);
+}
+
 // Sets thread ranges and parents. A slice that outlives the one around it by more than the
 // recorder's rounding crosses it; it keeps that parent and is counted.
 void Nest(Trace& trace) {
@@ -280,6 +291,7 @@ void Finish(Trace& trace) {
   SortHost(trace.host, trace.threads.size());
   SortDevice(trace.device);
   SortMemory(trace.memory);
+  SortSamples(trace.samples);
   Nest(trace);
   DisarmImplausible(trace);
   CountStreamOverlap(trace);

@@ -19,6 +19,7 @@ void Trace::ReleaseRows() {
   events = {};
   memory = {};
   counters = {};
+  samples = {};
   instants = {};
   flows = {};
   device_annotations = {};

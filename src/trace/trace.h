@@ -226,6 +226,27 @@ struct Counters {
   std::size_t size() const { return time_ns.size(); }
 };
 
+// Call stacks as a tree, each place once: a line of a function, called from `caller`. Row 0 is
+// "none" and the caller of outermost frames; a caller stands before its callees.
+struct StackFrames {
+  Column<std::uint32_t> caller;
+  Column<StringId> function;  // "train.py(12): main", the line of its definition
+  Column<StringId> place;     // "train.py(46): main", the line that ran
+  std::size_t size() const { return caller.size(); }
+};
+
+enum class ThreadState : std::uint8_t { kUnknown, kRunning, kWaiting };
+
+// Moments at which a recorder looked where a thread was. After Finish: sorted by time.
+struct StackSamples {
+  Column<Nanos> time_ns;
+  Column<std::uint16_t> thread;
+  Column<std::uint32_t> frame;  // innermost; row of Trace::stack_frames
+  Column<ThreadState> state;
+  Column<Nanos> period_ns;  // what this sample stands for
+  std::size_t size() const { return time_ns.size(); }
+};
+
 struct Instants {
   Column<Nanos> time_ns;
   Column<StringId> name;
@@ -251,7 +272,11 @@ struct DeviceAnnotations {
 };
 
 struct Trace {
-  Trace() : op_details(1), launches(1), graph_nodes(1), collectives(1) {}
+  Trace() : op_details(1), launches(1), graph_nodes(1), collectives(1) {
+    stack_frames.caller.push_back(0);
+    stack_frames.function.push_back(StringId::kEmpty);
+    stack_frames.place.push_back(StringId::kEmpty);
+  }
   Trace(Trace&&) = default;
   Trace& operator=(Trace&&) = default;
 
@@ -271,6 +296,8 @@ struct Trace {
   EventRecords events;
   MemoryEvents memory;
   Counters counters;
+  StackFrames stack_frames;
+  StackSamples samples;
   Instants instants;
   Flows flows;
   DeviceAnnotations device_annotations;

@@ -56,6 +56,8 @@ FileReader& FileReader::operator=(FileReader&& other) noexcept {
   std::swap(position_, other.position_);
   std::swap(chunk_number_, other.chunk_number_);
   std::swap(hash_budget_, other.hash_budget_);
+  std::swap(wanted_, other.wanted_);
+  std::swap(rows_, other.rows_);
   std::swap(version_, other.version_);
   std::swap(mapped_, other.mapped_);
   std::swap(damage_, other.damage_);
@@ -142,6 +144,7 @@ FileReader::Verdict FileReader::Look(std::uint64_t at, const char*& why) {
     return Verdict::kBad;
   }
   if (stored > left - kChunkHeadBytes) return Verdict::kBeyondEnd;
+  if (!Wanted(at)) return Verdict::kWhole;
   if (stored > hash_budget_) {
     why = "too much damage before it";
     return Verdict::kBad;
@@ -178,6 +181,15 @@ void FileReader::Resynchronize() {
   position_ = size_;
 }
 
+void FileReader::Only(std::initializer_list<Table> tables) {
+  wanted_ = std::uint64_t{1} << static_cast<unsigned>(Table::kSchema);
+  for (const Table table : tables) wanted_ |= std::uint64_t{1} << static_cast<unsigned>(table);
+}
+
+bool FileReader::Wanted(std::uint64_t at) const {
+  return (wanted_ >> std::min<unsigned>(Load16(data_ + at + 4), 63) & 1) != 0;
+}
+
 bool FileReader::Next(Chunk& chunk) {
   while (position_ < size_) {
     const std::uint64_t at = position_;
@@ -194,8 +206,11 @@ bool FileReader::Next(Chunk& chunk) {
       ++chunk_number_;
       continue;
     }
-    const bool decoded = Decode(chunk);
     const std::uint64_t whole = kChunkHeadBytes + Load32(data_ + at + 16);
+    const std::uint16_t table = Load16(data_ + at + 4);
+    const bool wanted = Wanted(at);
+    const bool decoded = !wanted || Decode(chunk);
+    if (decoded && table < kTableCount) rows_[table] += Load32(data_ + at + 8);
     if (!decoded) {
       Note(at, "its contents cannot be decoded");
       ++damage_.chunks;
@@ -203,8 +218,8 @@ bool FileReader::Next(Chunk& chunk) {
     }
     position_ += whole;
     ++chunk_number_;
-    if (!decoded) continue;
-    if (Load16(data_ + at + 4) != static_cast<std::uint16_t>(Table::kSchema)) return true;
+    if (!decoded || !wanted) continue;
+    if (table != static_cast<std::uint16_t>(Table::kSchema)) return true;
     TakeSchema(chunk);
   }
   return false;

@@ -6,7 +6,9 @@
 // size. Linear in the file.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -69,6 +71,11 @@ class FileReader {
   // The next whole chunk into `chunk` (reusing its memory); false at the end. Schema chunks are
   // taken in and not handed out.
   bool Next(Chunk& chunk);
+  // From now on Next steps over chunks of all other tables without a look at their contents: a walk
+  // from head to head. Their rows still count in rows(). Damage inside them goes unnoticed.
+  void Only(std::initializer_list<Table> tables);
+  // Rows by the number of their table, of the chunks passed so far.
+  const std::array<std::uint64_t, kTableCount>& rows() const { return rows_; }
 
   const ReadDamage& damage() const { return damage_; }
   std::uint64_t bytes() const { return size_; }
@@ -82,6 +89,7 @@ class FileReader {
   FileReader();
   Result<Unit> ReadHead(const std::string& name);
   Verdict Look(std::uint64_t at, const char*& why);
+  bool Wanted(std::uint64_t at) const;
   bool Decode(Chunk& chunk);
   void TakeSchema(const Chunk& chunk);
   void Resynchronize();
@@ -90,9 +98,11 @@ class FileReader {
   const std::uint8_t* data_ = nullptr;
   std::uint64_t size_ = 0, position_ = 0;
   std::uint64_t chunk_number_ = 0;
-  std::uint64_t hash_budget_ = 0;  // bytes the search for whole chunks may still look at
+  std::uint64_t hash_budget_ = 0;             // bytes the search for whole chunks may still look at
+  std::uint64_t wanted_ = ~std::uint64_t{0};  // a bit for each table; beyond 63: the last
   std::uint32_t version_ = 0;
   bool mapped_ = false;
+  std::array<std::uint64_t, kTableCount> rows_{};
   ReadDamage damage_;
   std::unique_ptr<Decoder> decoder_;  // zstd context and the schema read so far
 };

@@ -130,6 +130,27 @@ TEST_F(WireTest, EveryTableComesBack) {
   EXPECT_EQ(reader->bytes_done(), reader->bytes());
 }
 
+TEST_F(WireTest, OtherTablesAreSteppedOverAndCounted) {
+  {
+    Result<FileWriter> writer = FileWriter::Create(Path("a.hone"));
+    ASSERT_TRUE(writer);
+    WriteAll(*writer, std::make_index_sequence<kTableCount - 1>{});
+  }
+  Result<FileReader> reader = FileReader::Open(Path("a.hone"));
+  ASSERT_TRUE(reader);
+  reader->Only({Table::kClock, Table::kMarks});
+  Chunk chunk;
+  ASSERT_TRUE(reader->Next(chunk));
+  EXPECT_EQ(chunk.table(), "clock");
+  ASSERT_TRUE(reader->Next(chunk));
+  EXPECT_EQ(chunk.table(), "marks");
+  EXPECT_EQ(chunk.Integers("value")[1], IntegerAt(1, 2));
+  EXPECT_FALSE(reader->Next(chunk));
+  for (std::size_t table = 1; table < kTableCount; ++table) {
+    EXPECT_EQ(reader->rows()[table], kRows) << table;
+  }
+}
+
 TEST_F(WireTest, AnExistingFileIsNotTouched) {
   std::ofstream(Path("a.hone")) << "mine";
   EXPECT_FALSE(FileWriter::Create(Path("a.hone")));

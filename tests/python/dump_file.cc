@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the rows of a .hone file for tests: TABLE, then its columns, a tab between; tabs, line ends
-// and backslashes in texts are escaped.
+// Prints the rows of a .hone file for tests: TABLE, then its columns, a tab between; tabs, line
+// ends and backslashes in texts are escaped.
 #include <cstdio>
 #include <string>
 #include <string_view>

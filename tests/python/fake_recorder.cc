@@ -71,6 +71,10 @@ int hone_python_ready(int stage) noexcept {
   Say("python_ready", stage);
   return 0;
 }
+void hone_python_watch(int on) noexcept { Say("python_watch", on); }
+void hone_framework(const char* folder) noexcept { Say("framework", folder); }
+uint32_t hone_frame_here(int) noexcept { return 0; }
+int hone_frame_text(uint32_t, char*, int) noexcept { return -1; }
 void hone_step(void) noexcept { Say("step"); }
 void hone_region_begin(const char* name, int kind) noexcept {
   char text[16];

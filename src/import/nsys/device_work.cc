@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "import/cuda_words.h"
 #include "import/nsys/session.h"
 
 namespace hone::importer::nsys {

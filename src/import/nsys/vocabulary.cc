@@ -45,30 +45,6 @@ const char* SyncOf(std::string_view symbol) {
   return "Unknown Sync";
 }
 
-const char* Name(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::kPageable: return "Pageable";
-    case MemoryKind::kPinned: return "Pinned";
-    case MemoryKind::kDevice: return "Device";
-    case MemoryKind::kManaged: return "Managed";
-    case MemoryKind::kArray: return "Array";
-    case MemoryKind::kUnknown: break;
-  }
-  return "Unknown";
-}
-
-const char* Name(CopyDirection direction) {
-  switch (direction) {
-    case CopyDirection::kHostToDevice: return "HtoD";
-    case CopyDirection::kDeviceToHost: return "DtoH";
-    case CopyDirection::kDeviceToDevice: return "DtoD";
-    case CopyDirection::kPeerToPeer: return "PtoP";
-    case CopyDirection::kHostToHost: return "HtoH";
-    case CopyDirection::kUnknown: break;
-  }
-  return "Unknown";
-}
-
 constexpr const char* kCopyKinds[] = {"",     "HTOD", "DTOH", "HTOA", "ATOH", "ATOA", "ATOD",
                                       "DTOA", "DTOD", "HTOH", "PTOP", "HTOD", "DTOH", "DTOD"};
 constexpr const char* kMemoryKinds[] = {"PAGEABLE", "PINNED", "DEVICE", "ARRAY",
@@ -126,11 +102,5 @@ std::string Vocabulary::Overhead(std::int64_t type) const {
   return static_cast<std::uint64_t>(type) < kValues ? overheads_[static_cast<std::size_t>(type)]
                                                     : std::string();
 }
-
-std::string CopyName(CopyDirection direction, MemoryKind source, MemoryKind target) {
-  return std::string("Memcpy ") + Name(direction) + " (" + Name(source) + " -> " + Name(target) +
-         ")";
-}
-std::string SetName(MemoryKind target) { return std::string("Memset (") + Name(target) + ")"; }
 
 }  // namespace hone::importer::nsys

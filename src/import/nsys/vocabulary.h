@@ -34,9 +34,4 @@ class Vocabulary {
   std::array<std::string, kValues> overheads_;
 };
 
-// As the PyTorch profiler names them: "Memcpy HtoD (Pinned -> Device)", "Memset (Device)".
-std::string CopyName(trace::CopyDirection direction, trace::MemoryKind source,
-                     trace::MemoryKind target);
-std::string SetName(trace::MemoryKind target);
-
 }  // namespace hone::importer::nsys

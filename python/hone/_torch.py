@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch was imported: the recorder registers for its operators, and is tested before it is trusted.
+
+The operators run here are a handful on small CPU tensors: no random numbers, no other device, and too
+small for torch to start its threads.
+"""
+import os
+import sys
+
+from ._library import info, library, loss
+
+
+def imported(torch):
+    if library is None or not hasattr(torch, "_C"):
+        return  # a module of the program's own that has the same name
+    _tell_versions(torch)
+    library.framework(os.fsencode(os.path.join(os.path.dirname(torch.__file__), "")))
+    for what, part in (("operators", _watch_operators), ("cuda", _make_way_for_profiler),
+                       ("compiled regions", _name_compiled)):
+        try:
+            part(torch)
+        except Exception as trouble:
+            loss(what, "the recorder's own Python failed: " + repr(trouble))
+
+
+def _tell_versions(torch):
+    info("torch", torch.__version__)
+    for key, value in (("cuda", getattr(torch.version, "cuda", None)),
+                       ("hip", getattr(torch.version, "hip", None)),
+                       ("numpy", getattr(sys.modules.get("numpy"), "__version__", None))):
+        if value:
+            info(key, value)
+
+
+def _watch_operators(torch):
+    if library.torch_ready() != 0 or not library.recording():
+        return  # the recorder has said why; or no window is open, and nothing can be tested now
+    trouble = _trouble(torch)
+    if trouble:
+        library.torch_refuse(trouble.encode())
+        return
+    _probe(torch)
+
+
+def _trouble(torch):
+    """What the recorder missed of an operator that surely ran; None: nothing."""
+    x = torch.ones(3)
+    seen = library.operators_seen()
+    torch.mul(x, x)
+    more = library.operators_seen() - seen
+    last = (library.last_operator() or b"").decode("utf-8", "replace")
+    # One on this thread; threads of the program may have added theirs.
+    if more < 1 or last != "aten::mul":
+        return ("torch %s calls back otherwise than the recorder expects: 1 operator ran, %d were seen, "
+                "the last as %r; operators are not recorded" % (torch.__version__, more, last))
+    return None
+
+
+def _probe(torch):
+    # What runs here is known to src/collect/torch_layout.h, to the number.
+    x = torch.ones(3, 5, 7, requires_grad=True)
+    double = torch.ones(3, 5, 7, dtype=torch.float64)
+    integer = torch.ones(3, 5, 7, dtype=torch.int64)
+    library.torch_probe(1)
+    try:
+        for _ in range(4):
+            torch.mul(x, x)
+        torch.mul(double, double)
+        torch.mul(integer, integer)
+        torch.transpose(x, 0, 2)
+        torch.permute(x, (2, 0, 1))
+        torch.clamp(x, 0.25, 0.75)
+        torch.sum(x, (1,), True)
+    finally:
+        found = library.torch_probe(2)
+    if found >= 0 and found & 3 != 3:
+        missing = [name for bit, name in ((1, "sequence numbers"), (2, "shapes")) if not found & bit]
+        loss("arguments", "in torch %s were not found: %s" % (torch.__version__, ", ".join(missing)))
+
+
+def _make_way_for_profiler(torch):
+    from . import _profiler
+
+    _profiler.make_way(torch.autograd.profiler)
+
+
+def _name_compiled(torch):
+    from . import _windows
+
+    _windows.watch(torch.autograd.profiler)

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// RecordedSpan: the stretch of time that is analyzed. A recording may have several windows
+// (--every), and may pause while another tool holds the device; figures over such a pause would be
+// wrong, so of the stretches without one the longest counts, and the others are said to be there.
+#pragma once
+
+#include <vector>
+
+#include "import/hone/process_file.h"
+#include "trace/interval.h"
+#include "trace/trace.h"
+
+namespace hone::importer::hone_file {
+
+class RecordedSpan {
+ public:
+  // From the marks of the process that leads. Without marks of windows: everything.
+  explicit RecordedSpan(const ProcessFile& leader);
+
+  // Whether what begins then belongs to it. Device work of its last launches may begin after its
+  // end: it goes on until the next stretch begins.
+  bool Contains(Nanos time_ns) const { return time_ns >= from_ns_ && time_ns < until_ns_; }
+
+  // Pauses and stretches that are left out, as losses.
+  void Report(LossLog& losses) const;
+
+ private:
+  struct Gap {
+    trace::Interval span;
+    std::string text;
+  };
+  void ReadMarks(const ProcessFile& leader);
+
+  std::vector<trace::Interval> stretches_;
+  std::vector<Gap> gaps_;
+  std::size_t chosen_ = 0;
+  Nanos from_ns_ = INT64_MIN, until_ns_ = INT64_MAX;
+};
+
+}  // namespace hone::importer::hone_file

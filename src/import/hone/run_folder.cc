@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/hone/run_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <unordered_map>
+
+#include "wire/control_page.h"
+
+namespace hone::importer::hone_file {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Without ranks, a second process is a job of its own when it did at least this share of the
+// busiest one's work: ranks of one job do the same, what helps does less.
+constexpr double kLike = 0.25;
+// Where no device tells: loader workers run operators, too, and a worker's parent at least this
+// share of what the worker runs (its training step); a launcher that only starts ranks runs next to
+// none.
+constexpr double kParent = 0.05;
+
+// The parent of each file's process: an index, or none. One pid may have several files (exec): the
+// busiest stands for it.
+constexpr std::size_t kNone = SIZE_MAX;
+
+std::vector<std::size_t> Parents(const std::vector<ProcessFile>& files) {
+  std::unordered_map<std::int64_t, std::size_t> by_pid;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto [found, added] = by_pid.try_emplace(files[i].Number("pid"), i);
+    if (!added && files[i].work() > files[found->second].work()) found->second = i;
+  }
+  std::vector<std::size_t> parents(files.size(), kNone);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::int64_t parent = files[i].Number("ppid");
+    const auto found = by_pid.find(parent);
+    if (parent > 0 && found != by_pid.end() && found->second != i) parents[i] = found->second;
+  }
+  return parents;
+}
+
+bool IsAncestor(const std::vector<std::size_t>& parents, std::size_t ancestor, std::size_t of) {
+  // A pid that was used again can close a ring.
+  for (std::size_t steps = 0; of != kNone && steps <= parents.size(); ++steps) {
+    of = parents[of];
+    if (of == ancestor) return true;
+  }
+  return false;
+}
+
+// The topmost process above this one, itself included, that is more than its launcher.
+std::size_t Topmost(const std::vector<ProcessFile>& files, const std::vector<std::size_t>& parents,
+                    std::size_t of) {
+  const double least = kParent * static_cast<double>(files[of].host_rows);
+  std::size_t top = of;
+  std::size_t at = parents[of];
+  for (std::size_t steps = 0; at != kNone && steps <= parents.size(); ++steps, at = parents[at]) {
+    if (files[at].host_rows > 0 && static_cast<double>(files[at].host_rows) >= least) top = at;
+  }
+  return top;
+}
+
+// Busiest first: device work counts before host work, which loader workers have too.
+bool Busier(const ProcessFile& a, const ProcessFile& b) {
+  if (a.IsLoaderWorker() != b.IsLoaderWorker()) return b.IsLoaderWorker();
+  if (a.device_rows != b.device_rows) return a.device_rows > b.device_rows;
+  if (a.host_rows != b.host_rows) return a.host_rows > b.host_rows;
+  return a.sample_rows > b.sample_rows;
+}
+
+std::vector<std::size_t> LeadersByRank(const std::vector<ProcessFile>& files) {
+  std::map<std::int64_t, std::size_t> leaders;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::int64_t rank = files[i].Number("rank");
+    if (rank < 0) continue;
+    const auto [found, added] = leaders.try_emplace(rank, i);
+    if (!added && Busier(files[i], files[found->second])) found->second = i;
+  }
+  std::vector<std::size_t> result;
+  for (const auto& [rank, leader] : leaders) {
+    if (files[leader].work() > 0) result.push_back(leader);
+  }
+  return result;
+}
+
+std::vector<std::size_t> LeadersByWork(const std::vector<ProcessFile>& files,
+                                       const std::vector<std::size_t>& parents) {
+  std::vector<std::size_t> order(files.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return Busier(files[a], files[b]); });
+  const ProcessFile& busiest = files[order[0]];
+  const auto alike = [&](const ProcessFile& file) {
+    const std::uint64_t own = busiest.device_rows > 0 ? file.device_rows : file.host_rows;
+    const std::uint64_t most = busiest.device_rows > 0 ? busiest.device_rows : busiest.host_rows;
+    return own > 0 && static_cast<double>(own) >= kLike * static_cast<double>(most);
+  };
+  const bool by_host = busiest.device_rows == 0;
+  std::vector<std::size_t> leaders;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (k > 0 && (!alike(files[order[k]]) || files[order[k]].IsLoaderWorker())) continue;
+    const std::size_t i = by_host ? Topmost(files, parents, order[k]) : order[k];
+    if (std::find(leaders.begin(), leaders.end(), i) != leaders.end()) continue;
+    const bool related = std::any_of(leaders.begin(), leaders.end(), [&](std::size_t leader) {
+      return IsAncestor(parents, leader, i) || IsAncestor(parents, i, leader);
+    });
+    if (!related) leaders.push_back(i);
+  }
+  return leaders;
+}
+
+}  // namespace
+
+bool IsProcessFile(const std::string& name) {
+  return name.starts_with(wire::kFilePrefix) && name.ends_with(wire::kFileSuffix);
+}
+
+std::vector<Job> FindJobs(const std::vector<ProcessFile>& files) {
+  std::vector<Job> jobs;
+  if (files.empty()) return jobs;
+  const std::vector<std::size_t> parents = Parents(files);
+  std::vector<std::size_t> leaders = LeadersByRank(files);
+  if (leaders.empty()) leaders = LeadersByWork(files, parents);
+  std::vector<std::size_t> job_of(files.size(), kNone);
+  for (const std::size_t leader : leaders) {
+    job_of[leader] = jobs.size();
+    jobs.push_back({leader, {}});
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (job_of[i] != kNone) continue;
+    // The nearest leader above it; where the chain is broken (an unrecorded process between), the
+    // leader of its rank, or the only one there is.
+    std::size_t above = parents[i];
+    for (std::size_t steps = 0; above != kNone && job_of[above] == kNone; ++steps) {
+      above = steps < files.size() ? parents[above] : kNone;
+    }
+    std::size_t job = above == kNone ? kNone : job_of[above];
+    const std::int64_t rank = files[i].Number("rank");
+    const bool leads_there = std::any_of(leaders.begin(), leaders.end(), [&](std::size_t leader) {
+      return IsAncestor(parents, i, leader);
+    });
+    if (job == kNone && !leads_there) {
+      for (std::size_t j = 0; j < jobs.size(); ++j) {
+        if (rank >= 0 && files[jobs[j].leader].Number("rank") == rank) job = j;
+      }
+      if (job == kNone && jobs.size() == 1 && files[i].IsLoaderWorker()) job = 0;
+    }
+    if (job != kNone) jobs[job].members.push_back(i);
+  }
+  return jobs;
+}
+
+RunFolder ReadRunFolder(const std::string& folder) {
+  RunFolder run;
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder.empty() ? "." : folder, error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    if (!entry->is_regular_file(ignored)) continue;
+    const std::string path = folder.empty() ? name : entry->path().string();
+    if (IsProcessFile(name)) paths.push_back(path);
+    if (name == wire::kMachineFile) run.machine = path;
+  }
+  // Shorter names first: the order of pids, and of execs within one.
+  std::sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+  for (const std::string& path : paths) {
+    Result<ProcessFile> file = Survey({path});
+    if (file) {
+      run.files.push_back(std::move(*file));
+    } else {
+      run.unreadable.push_back(file.error().message());
+    }
+  }
+  run.jobs = FindJobs(run.files);
+  return run;
+}
+
+}  // namespace hone::importer::hone_file
