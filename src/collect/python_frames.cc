@@ -13,13 +13,14 @@
 #include "collect/python_stacks.h"
 
 namespace hone::collect {
+
+PythonInUse g_python;
+
 namespace {
 
 constexpr int kDeepest = 96;  // frames of a stack, the interpreter's own entries among them
 
-PythonLayout g_layout;
-PythonApi g_api;
-std::atomic<bool> g_known{false};
+const PythonLayout& g_layout = g_python.layout;
 
 // What a thread remembers of its last stack. Most of it stands still from one operator to the next,
 // so only the frames that changed are looked up.
@@ -123,7 +124,7 @@ bool IsFramework(Memo* memo, PyAddress address) noexcept {
 // The calling thread's frames, innermost first, and of those deeper than kDeepest the innermost.
 int Walk(Memo* memo, bool skip_framework, PyAddress* frames) noexcept {
   constexpr int kMostSkipped = 4 * kDeepest;
-  const PyAddress thread = g_api.PyGILState_GetThisThreadState();
+  const PyAddress thread = g_python.api.PyGILState_GetThisThreadState();
   PyAddress frame = thread != 0 ? TopFrame(thread) : 0;
   if (skip_framework) {
     for (int skipped = 0; frame != 0 && skipped < kMostSkipped; ++skipped) {
@@ -174,7 +175,7 @@ std::uint32_t IdOf(Memo* memo, const PyAddress* frames, int count) noexcept {
 }
 
 std::uint32_t Here(bool skip_framework) noexcept {
-  if (!g_known.load(std::memory_order_acquire)) return 0;
+  if (!g_python.known.load(std::memory_order_acquire)) return 0;
   Memo* const memo = t_memo != nullptr ? t_memo : MakeMemo();
   if (memo == nullptr) return 0;
   PyAddress frames[kDeepest];
@@ -185,11 +186,9 @@ std::uint32_t Here(bool skip_framework) noexcept {
 
 }  // namespace
 
-bool PythonKnown() noexcept { return g_known.load(std::memory_order_acquire); }
+bool PythonKnown() noexcept { return g_python.known.load(std::memory_order_acquire); }
 std::uint32_t FrameHere() noexcept { return Here(true); }
 std::uint32_t WholeFrameHere() noexcept { return Here(false); }
-const PythonLayout& GetPythonLayout() noexcept { return g_layout; }
-const PythonApi& GetPythonApi() noexcept { return g_api; }
 void AddFrameworkFolder(const char* folder) noexcept {
   if (folder != nullptr) g_python_stacks.codes().AddFramework(folder);
 }
@@ -211,10 +210,5 @@ void PythonFramesForked() noexcept {
     if (memo != t_memo) memo->taken.store(false, std::memory_order_relaxed);
   }
 }
-
-// Used by python_learn.cc, which fills them in.
-PythonLayout& MutablePythonLayout() noexcept { return g_layout; }
-PythonApi& MutablePythonApi() noexcept { return g_api; }
-void SetPythonKnown(bool known) noexcept { g_known.store(known, std::memory_order_release); }
 
 }  // namespace hone::collect
