@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -28,19 +29,25 @@ struct Memo {
   Memo* next;  // of all; never unlinked
   std::atomic<bool> taken;
   int count;
-  struct Step {
-    PyAddress code;
-    PyAddress instruction;  // as the frame has it
-    std::uint64_t print;
-    std::uint32_t id;
-    bool is_code;
-  } steps[kDeepest];  // outermost first
+  // One a frame, outermost first.
+  PyAddress instruction[kDeepest];  // as the frame has it
+  PyAddress code[kDeepest];
+  std::uint64_t print[kDeepest];
+  std::uint32_t id[kDeepest];
+  std::uint8_t check[kDeepest];  // Check
+
   static constexpr std::size_t kCodes = 32;
   struct Code {
     PyAddress address;
     std::uint64_t print;
     const PythonCode* code;
   } codes[kCodes];
+};
+// What besides the instruction says that a frame stands where the remembered one stood.
+enum Check : std::uint8_t {
+  kNothing = 0,  // an address says its code as well, and the code is of a kind that stays
+  kCode = 1,     // a number says nothing of the code
+  kPrint = 2,    // other code may have come to this address
 };
 constexpr std::size_t kMemoBytes = 4096;
 static_assert(sizeof(Memo) <= kMemoBytes);
@@ -140,38 +147,42 @@ int Walk(Memo* memo, bool skip_framework, PyAddress* frames) noexcept {
   return count;
 }
 
-// Whether the frame stands where this step stood.
-bool IsSame(const Memo::Step& step, PyAddress code, PyAddress instruction) noexcept {
-  return step.code == code && step.instruction == instruction &&
-         (!step.is_code || step.print == g_python_stacks.codes().FingerPrint(code));
+// Whether frame `i` stands where the remembered one stood.
+inline bool IsSame(const Memo& memo, int i, PyAddress frame) noexcept {
+  if (memo.instruction[i] != InstructionOf(frame)) return false;
+  if (memo.check[i] == kNothing) return true;
+  const PyAddress code = CodeOf(frame);
+  if (memo.code[i] != code) return false;
+  return memo.check[i] == kCode || memo.print[i] == g_python_stacks.codes().FingerPrint(code);
 }
 
-void Look(Memo::Step& step, PyAddress code, PyAddress instruction, std::uint32_t caller) noexcept {
-  step = {code, instruction, 0, caller, IsCode(code)};
-  if (!step.is_code) return;
-  step.print = g_python_stacks.codes().FingerPrint(code);
-  const std::uint32_t found =
-      g_python_stacks.Find({code, step.print, g_layout.OffsetOf(instruction, code)}, caller);
-  if (found != PythonStacks::kGone) step.id = found;
+void Look(Memo& memo, int i, PyAddress frame, std::uint32_t caller) noexcept {
+  const PyAddress code = CodeOf(frame);
+  memo.instruction[i] = InstructionOf(frame);
+  memo.code[i] = code;
+  memo.id[i] = caller;
+  memo.check[i] = kCode;
+  if (!IsCode(code)) return;
+  bool lasting = false;
+  memo.print[i] = g_python_stacks.codes().FingerPrint(code, &lasting);
+  if (!lasting) memo.check[i] = kPrint;
+  if (lasting && g_layout.form == InstructionForm::kAddress) memo.check[i] = kNothing;
+  const std::uint32_t found = g_python_stacks.Find(
+      {code, memo.print[i], g_layout.OffsetOf(memo.instruction[i], code)}, caller);
+  if (found != PythonStacks::kGone) memo.id[i] = found;
 }
 
-std::uint32_t IdOf(Memo* memo, const PyAddress* frames, int count) noexcept {
-  std::uint32_t id = 0;
+std::uint32_t IdOf(Memo& memo, const PyAddress* frames, int count) noexcept {
   int i = 0;
-  for (; i < count && i < memo->count; ++i) {
-    const PyAddress frame = frames[count - 1 - i];
-    if (!IsSame(memo->steps[i], CodeOf(frame), InstructionOf(frame))) break;
-    id = memo->steps[i].id;
-  }
+  const int both = std::min(count, memo.count);
+  while (i < both && IsSame(memo, i, frames[count - 1 - i])) ++i;
   // What follows a stack that is the start of the remembered one is still what it was.
-  if (i == count) return id;
-  for (; i < count; ++i) {
-    const PyAddress frame = frames[count - 1 - i];
-    Look(memo->steps[i], CodeOf(frame), InstructionOf(frame), id);
-    id = memo->steps[i].id;
+  if (i < count) {
+    memo.count = i;
+    for (; i < count; ++i) Look(memo, i, frames[count - 1 - i], i == 0 ? 0 : memo.id[i - 1]);
+    memo.count = count;
   }
-  memo->count = count;
-  return id;
+  return count == 0 ? 0 : memo.id[count - 1];
 }
 
 std::uint32_t Here(bool skip_framework) noexcept {
@@ -181,7 +192,7 @@ std::uint32_t Here(bool skip_framework) noexcept {
   PyAddress frames[kDeepest];
   int count = Walk(memo, skip_framework, frames);
   if (count == 0 && skip_framework) count = Walk(memo, false, frames);
-  return IdOf(memo, frames, count);
+  return IdOf(*memo, frames, count);
 }
 
 }  // namespace
