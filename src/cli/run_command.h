@@ -17,7 +17,7 @@ class RunCommand : public Verb {
   const VerbInfo& info() const override;
   void Declare(CLI::App& app) override;
   bool TakesCommand() const override { return true; }
-  void SetCommand(std::vector<std::string> command) override { command_ = std::move(command); }
+  void SetCommand(const std::vector<std::string>& command) override { command_ = command; }
   // The program's own exit code once it has started.
   int Run(Console& console) override;
 

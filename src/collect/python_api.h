@@ -26,6 +26,7 @@ struct PythonApi {
   PyAddress (*PyObject_GetAttrString)(PyAddress object, const char* name);  // new reference or 0
   long (*PyLong_AsLong)(PyAddress number);
   PyAddress (*PyUnicode_FromString)(const char* utf8);  // new reference or 0
+  PyAddress (*PyUnicode_InternFromString)(const char* utf8);
   const char* (*PyUnicode_AsUTF8AndSize)(PyAddress text, std::intptr_t* bytes);
   std::intptr_t (*PyBytes_Size)(PyAddress bytes);
   char* (*PyBytes_AsString)(PyAddress bytes);

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -27,6 +28,96 @@ bool Contains(std::string_view text, std::string_view part) noexcept {
 
 }  // namespace
 
+// Addresses are used again: after exec of one text and then another, code, name, file name and line
+// table may all stand where those of the last one stood. So code of that kind (not from a file, or
+// the body of a module) is also told by what is written there.
+std::uint64_t PythonCodes::Print(const Identity& identity) const noexcept {
+  std::uint64_t print = Mix(identity.file, identity.name, identity.table);
+  if (Lasting(identity)) return print;
+  // Independent of each other, so that they cost the time of one.
+  print ^= identity.length * 0xff51afd7ed558ccdu;
+  print ^= static_cast<std::uint64_t>(identity.lines) * 0xc4ceb9fe1a85ec53u;
+  print ^= identity.tail[0] * 0x87c37b91114253d5u;
+  print ^= identity.tail[1] * 0x4cf5ad432745937fu;
+  print ^= identity.tail[2] * 0x52dce729da3ed7bbu;
+  print ^= identity.tail[3] * 0x38495ab5a3b5c0c9u;
+  return print;
+}
+
+PyAddress PythonCodes::Tail(const Identity& identity, std::size_t* bytes) const noexcept {
+  const TextLayout& text = layout_->text;
+  constexpr std::size_t kWidths[4] = {1, 1, 2, 4};
+  std::size_t which = 0;
+  while (which < 3 && (identity.state & text.mask) != text.states[which]) ++which;
+  const std::size_t whole = identity.length * kWidths[which];
+  *bytes = std::min<std::size_t>(whole, sizeof(identity.tail));
+  return identity.file + text.data[which] + whole - *bytes;
+}
+
+std::uint64_t PythonCodes::PassingPrint(PyAddress file, PyAddress name,
+                                        PyAddress table) const noexcept {
+  const PythonLayout& layout = *layout_;
+  Identity identity = {};
+  identity.file = file;
+  identity.name = name;
+  identity.table = table;
+  identity.first = *reinterpret_cast<const char*>(file + layout.text.data[0]);
+  identity.length = Load(file + layout.text.length);
+  identity.state = *reinterpret_cast<const std::uint8_t*>(file + layout.text.state);
+  identity.lines = static_cast<std::int64_t>(Load(table + layout.bytes_size));
+  std::size_t bytes = 0;
+  const PyAddress tail = Tail(identity, &bytes);
+  if (bytes == sizeof(identity.tail)) {  // mostly, and without a call
+    std::memcpy(identity.tail, reinterpret_cast<const void*>(tail), sizeof(identity.tail));
+  } else {
+    std::memcpy(identity.tail, reinterpret_cast<const void*>(tail), bytes);
+  }
+  return Print(identity);
+}
+
+bool PythonCodes::ReadFingerPrints(const PyAddress* codes, int count, std::uint64_t* prints,
+                                   bool* lasting) const noexcept {
+  constexpr int kMost = 16;  // 4 pieces each by one call
+  if (count > kMost) {
+    return ReadFingerPrints(codes, kMost, prints, lasting) &&
+           ReadFingerPrints(codes + kMost, count - kMost, prints + kMost, lasting + kMost);
+  }
+  const PythonLayout& layout = *layout_;
+  Identity found[kMost] = {};
+  ForeignPiece pieces[4 * kMost];
+  std::size_t wanted = 0;
+  const auto ask = [&](PyAddress from, auto* to) { pieces[wanted++] = {from, to, sizeof(*to)}; };
+  for (int i = 0; i < count; ++i) {
+    ask(codes[i] + layout.object_type, &found[i].type);
+    ask(codes[i] + layout.code_file, &found[i].file);
+    ask(codes[i] + layout.code_name, &found[i].name);
+    ask(codes[i] + layout.code_table, &found[i].table);
+  }
+  if (ReadForeignPieces({pieces, wanted}) != wanted) return false;
+  wanted = 0;
+  for (int i = 0; i < count; ++i) {
+    if (found[i].type != layout.code_type) return false;
+    found[i].first = '/';
+    if (found[i].file == 0 || found[i].table == 0) continue;
+    ask(found[i].file + layout.text.data[0], &found[i].first);
+    ask(found[i].file + layout.text.length, &found[i].length);
+    ask(found[i].file + layout.text.state, &found[i].state);
+    ask(found[i].table + layout.bytes_size, &found[i].lines);
+  }
+  if (ReadForeignPieces({pieces, wanted}) != wanted) return false;
+  wanted = 0;
+  for (int i = 0; i < count; ++i) {
+    lasting[i] = Lasting(found[i]);
+    if (lasting[i] || found[i].file == 0 || found[i].table == 0) continue;
+    std::size_t bytes = 0;
+    const PyAddress tail = Tail(found[i], &bytes);
+    if (bytes > 0) pieces[wanted++] = {tail, found[i].tail, bytes};
+  }
+  if (ReadForeignPieces({pieces, wanted}) != wanted) return false;
+  for (int i = 0; i < count; ++i) prints[i] = Print(found[i]);
+  return true;
+}
+
 bool PythonCodes::Prepare(const PythonLayout& layout) noexcept {
   layout_ = &layout;
   if (codes_ != nullptr) return true;
@@ -48,16 +139,13 @@ PythonCode* PythonCodes::Find(PyAddress code, std::uint64_t print) noexcept {
 }
 
 PythonCode* PythonCodes::Add(PyAddress code, std::uint64_t print) noexcept {
-  PyAddress type = 0, file = 0, name = 0, table = 0;
+  PyAddress file = 0, name = 0;
   std::int32_t first_line = 0;
   const ForeignPiece pieces[] = {
-      {code + layout_->object_type, &type, sizeof(type)},
       {code + layout_->code_file, &file, sizeof(file)},
       {code + layout_->code_name, &name, sizeof(name)},
-      {code + layout_->code_table, &table, sizeof(table)},
       {code + layout_->code_first_line, &first_line, sizeof(first_line)}};
   if (ReadForeignPieces(pieces) != std::size(pieces)) return nullptr;
-  if (type != layout_->code_type || Mix(file, name, table) != print) return nullptr;
 
   char text[2048];
   int bytes = ReadText(*layout_, file, text, sizeof(text));
@@ -71,10 +159,13 @@ PythonCode* PythonCodes::Add(PyAddress code, std::uint64_t print) noexcept {
   }
   bytes = ReadText(*layout_, name, text, sizeof(text));
   if (bytes >= 0) function = InternName({text, static_cast<std::size_t>(bytes)});
+  // What 3.12 and later put beneath a call of a class stands on line 0 of a "file" __init__.
+  if (first_line <= 0 && file_name == function) flags = kHiddenCode;
 
   // Another thread's code may have gone while we read: then this is not it.
-  PyAddress still = 0;
-  if (!ReadForeignValue(code + layout_->code_name, &still) || still != name) return nullptr;
+  std::uint64_t now = 0;
+  bool lasting = false;
+  if (!ReadFingerPrints(&code, 1, &now, &lasting) || now != print) return nullptr;
 
   const std::uint32_t id = count_.load(std::memory_order_relaxed) + 1 < kCodes
                                ? count_.fetch_add(1, std::memory_order_relaxed) + 1

@@ -36,14 +36,23 @@ class PythonCodes {
   bool Prepare(const PythonLayout& layout) noexcept;  // takes the memory; once
 
   // Distinguishes code objects that stood at the same address, one after the other. For the warm
-  // path: `code` is alive (its frame is on the calling thread's stack).
+  // path: `code` is alive (its frame is on the calling thread's stack). About 2 ns.
   std::uint64_t FingerPrint(PyAddress code) const noexcept {
-    return Mix(Load(code + layout_->code_file), Load(code + layout_->code_name),
-               Load(code + layout_->code_table));
+    const PyAddress file = Load(code + layout_->code_file);
+    const PyAddress name = Load(code + layout_->code_name);
+    const PyAddress table = Load(code + layout_->code_table);
+    // The interpreter's own code may have none of them.
+    if (file == 0 || table == 0 ||
+        (name != layout_->module_name &&
+         *reinterpret_cast<const char*>(file + layout_->text.data[0]) == '/')) {
+      return Mix(file, name, table);
+    }
+    return PassingPrint(file, name, table);
   }
-  static std::uint64_t Mix(PyAddress file, PyAddress name, PyAddress table) noexcept {
-    return (file * 0x9e3779b97f4a7c15u) ^ (name * 0xc2b2ae3d27d4eb4fu) ^ table;
-  }
+  // The same of code that may be gone: false then. `lasting`: code of a kind that is hardly ever
+  // freed.
+  bool ReadFingerPrints(const PyAddress* codes, int count, std::uint64_t* prints,
+                        bool* lasting) const noexcept;
 
   // Null when the table or the names are full, or when this is no code object (any more). About
   // 10 ns; microseconds the first time.
@@ -67,7 +76,28 @@ class PythonCodes {
   static constexpr int kProbes = 64;
   static constexpr int kFolders = 8;
 
-  static PyAddress Load(PyAddress from) noexcept { return *reinterpret_cast<PyAddress*>(from); }
+  // What of a code object says which one it is.
+  struct Identity {
+    PyAddress type, file, name, table;
+    std::uint64_t length;   // of the file's name, in characters
+    std::uint8_t state;     // how they are stored
+    char first;             // of them
+    std::uint64_t tail[4];  // the last bytes of them
+    std::int64_t lines;     // bytes of the line table
+  };
+  bool Lasting(const Identity& identity) const noexcept {
+    return identity.first == '/' && identity.name != layout_->module_name;
+  }
+  static PyAddress Load(PyAddress from) noexcept {
+    return *reinterpret_cast<const PyAddress*>(from);
+  }
+  static std::uint64_t Mix(PyAddress file, PyAddress name, PyAddress table) noexcept {
+    return (file * 0x9e3779b97f4a7c15u) ^ (name * 0xc2b2ae3d27d4eb4fu) ^ table;
+  }
+  std::uint64_t PassingPrint(PyAddress file, PyAddress name, PyAddress table) const noexcept;
+  std::uint64_t Print(const Identity& identity) const noexcept;
+  // Where the last bytes of the file's name stand, and how many.
+  PyAddress Tail(const Identity& identity, std::size_t* bytes) const noexcept;
   PythonCode* Add(PyAddress code, std::uint64_t print) noexcept;
   std::uint8_t FlagsOf(const char* file, std::size_t bytes) const noexcept;
 

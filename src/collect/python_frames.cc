@@ -15,8 +15,7 @@
 namespace hone::collect {
 namespace {
 
-constexpr int kDeepest = 64;              // frames of a stack
-constexpr int kMostSteps = 4 * kDeepest;  // with those that are skipped or hidden
+constexpr int kDeepest = 96;  // frames of a stack, the interpreter's own entries among them
 
 PythonLayout g_layout;
 PythonApi g_api;
@@ -29,8 +28,11 @@ struct Memo {
   std::atomic<bool> taken;
   int count;
   struct Step {
-    RawFrame frame;
+    PyAddress code;
+    PyAddress instruction;  // as the frame has it
+    std::uint64_t print;
     std::uint32_t id;
+    bool is_code;
   } steps[kDeepest];  // outermost first
   static constexpr std::size_t kCodes = 32;
   struct Code {
@@ -92,17 +94,22 @@ PyAddress TopFrame(PyAddress thread) noexcept {
   return frame;
 }
 
-std::int64_t InstructionOf(PyAddress frame, PyAddress code) noexcept {
-  const PyAddress from = frame + g_layout.frame_instruction;
-  switch (g_layout.form) {
-    case InstructionForm::kAddress:
-      return static_cast<std::int64_t>(Load<PyAddress>(from) - code) - g_layout.code_start;
-    case InstructionForm::kUnit: return std::int64_t{Load<std::int32_t>(from)} * 2;
-    default: return Load<std::int32_t>(from);
-  }
+PyAddress CodeOf(PyAddress frame) noexcept {
+  return Load<PyAddress>(frame + g_layout.frame_code) & ~PythonLayout::kTag;
+}
+// An entry from C has no code, or something else in its place.
+bool IsCode(PyAddress code) noexcept {
+  return code != 0 && Load<PyAddress>(code + g_layout.object_type) == g_layout.code_type;
 }
 
-bool IsFramework(Memo* memo, PyAddress address, std::uint64_t print) noexcept {
+PyAddress InstructionOf(PyAddress frame) noexcept {
+  const PyAddress from = frame + g_layout.frame_instruction;
+  return g_layout.form == InstructionForm::kAddress ? Load<PyAddress>(from)
+                                                    : Load<std::uint32_t>(from);
+}
+
+bool IsFramework(Memo* memo, PyAddress address) noexcept {
+  const std::uint64_t print = g_python_stacks.codes().FingerPrint(address);
   Memo::Code& slot = memo->codes[(address >> 5) % Memo::kCodes];
   if (slot.address != address || slot.print != print) {
     const PythonCode* code = g_python_stacks.codes().Find(address, print);
@@ -113,42 +120,56 @@ bool IsFramework(Memo* memo, PyAddress address, std::uint64_t print) noexcept {
   return slot.code->flags.load(std::memory_order_relaxed) != 0;
 }
 
-// The calling thread's frames, innermost first.
-int Walk(Memo* memo, bool skip_framework, RawFrame* stack) noexcept {
+// The calling thread's frames, innermost first, and of those deeper than kDeepest the innermost.
+int Walk(Memo* memo, bool skip_framework, PyAddress* frames) noexcept {
+  constexpr int kMostSkipped = 4 * kDeepest;
   const PyAddress thread = g_api.PyGILState_GetThisThreadState();
-  if (thread == 0) return 0;
-  int count = 0;
-  PyAddress frame = TopFrame(thread);
-  for (int step = 0; frame != 0 && count < kDeepest && step < kMostSteps; ++step) {
-    const PyAddress code = Load<PyAddress>(frame + g_layout.frame_code) & ~PythonLayout::kTag;
-    // An entry from C has no code, or something else in its place.
-    if (code != 0 && Load<PyAddress>(code + g_layout.object_type) == g_layout.code_type) {
-      const std::uint64_t print = g_python_stacks.codes().FingerPrint(code);
-      skip_framework = skip_framework && IsFramework(memo, code, print);
-      if (!skip_framework) stack[count++] = {code, print, InstructionOf(frame, code)};
+  PyAddress frame = thread != 0 ? TopFrame(thread) : 0;
+  if (skip_framework) {
+    for (int skipped = 0; frame != 0 && skipped < kMostSkipped; ++skipped) {
+      const PyAddress code = CodeOf(frame);
+      if (IsCode(code) && !IsFramework(memo, code)) break;
+      frame = Load<PyAddress>(frame + g_layout.frame_back);
     }
-    frame = Load<PyAddress>(frame + g_layout.frame_back);
+  }
+  int count = 0;
+  for (; frame != 0 && count < kDeepest; frame = Load<PyAddress>(frame + g_layout.frame_back)) {
+    frames[count++] = frame;
   }
   return count;
 }
 
-std::uint32_t IdOf(Memo* memo, const RawFrame* stack, int count) noexcept {
+// Whether the frame stands where this step stood.
+bool IsSame(const Memo::Step& step, PyAddress code, PyAddress instruction) noexcept {
+  return step.code == code && step.instruction == instruction &&
+         (!step.is_code || step.print == g_python_stacks.codes().FingerPrint(code));
+}
+
+void Look(Memo::Step& step, PyAddress code, PyAddress instruction, std::uint32_t caller) noexcept {
+  step = {code, instruction, 0, caller, IsCode(code)};
+  if (!step.is_code) return;
+  step.print = g_python_stacks.codes().FingerPrint(code);
+  const std::uint32_t found =
+      g_python_stacks.Find({code, step.print, g_layout.OffsetOf(instruction, code)}, caller);
+  if (found != PythonStacks::kGone) step.id = found;
+}
+
+std::uint32_t IdOf(Memo* memo, const PyAddress* frames, int count) noexcept {
   std::uint32_t id = 0;
-  bool same = true;
-  for (int i = 0; i < count; ++i) {
-    const RawFrame& frame = stack[count - 1 - i];
-    Memo::Step& step = memo->steps[i];
-    same = same && i < memo->count && step.frame.code == frame.code &&
-           step.frame.print == frame.print && step.frame.offset == frame.offset;
-    if (!same) {
-      step.frame = frame;
-      const std::uint32_t found = g_python_stacks.Find(frame, id);
-      step.id = found == PythonStacks::kGone ? id : found;
-    }
-    id = step.id;
+  int i = 0;
+  for (; i < count && i < memo->count; ++i) {
+    const PyAddress frame = frames[count - 1 - i];
+    if (!IsSame(memo->steps[i], CodeOf(frame), InstructionOf(frame))) break;
+    id = memo->steps[i].id;
   }
   // What follows a stack that is the start of the remembered one is still what it was.
-  if (!same) memo->count = count;
+  if (i == count) return id;
+  for (; i < count; ++i) {
+    const PyAddress frame = frames[count - 1 - i];
+    Look(memo->steps[i], CodeOf(frame), InstructionOf(frame), id);
+    id = memo->steps[i].id;
+  }
+  memo->count = count;
   return id;
 }
 
@@ -156,10 +177,10 @@ std::uint32_t Here(bool skip_framework) noexcept {
   if (!g_known.load(std::memory_order_acquire)) return 0;
   Memo* const memo = t_memo != nullptr ? t_memo : MakeMemo();
   if (memo == nullptr) return 0;
-  RawFrame stack[kDeepest];
-  int count = Walk(memo, skip_framework, stack);
-  if (count == 0 && skip_framework) count = Walk(memo, false, stack);
-  return IdOf(memo, stack, count);
+  PyAddress frames[kDeepest];
+  int count = Walk(memo, skip_framework, frames);
+  if (count == 0 && skip_framework) count = Walk(memo, false, frames);
+  return IdOf(memo, frames, count);
 }
 
 }  // namespace

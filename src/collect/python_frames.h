@@ -19,7 +19,7 @@ bool PythonKnown() noexcept;
 // own files (torch/, and other packages' wrappers of it; see python_codes.cc). 0: no Python on this
 // thread, or not known. About 100 ns: for top-level operators, synchronizations, allocations.
 // The thread must be inside a call from Python (so its own frames stand still); it need not hold
-// the GIL. Of stacks deeper than 64 frames the innermost 64 are told.
+// the GIL. Of stacks deeper than 96 frames the innermost are told.
 std::uint32_t FrameHere() noexcept;
 // The same with the framework's frames: where exactly it stands.
 std::uint32_t WholeFrameHere() noexcept;

@@ -85,6 +85,8 @@ class Search {
     if (!FindCode()) return "file, name and lines of code";
     if (!FindLineFormat()) return "how lines are written down";
     if (!FindThreads()) return "the list of threads";
+    layout_.module_name = api_.PyUnicode_InternFromString("<module>");
+    if (layout_.module_name == 0) return "the name of modules";
     return LearnText(api_, &layout_.text);
   }
 

@@ -61,6 +61,16 @@ struct PythonLayout {
 
   PyAddress interpreter = 0;
   PyAddress code_type = 0, text_type = 0, bytes_type = 0, none = 0;
+  PyAddress module_name = 0;  // the string "<module>", of which there is one
+
+  // Of an instruction, in bytes from the first of its code.
+  std::int64_t OffsetOf(PyAddress instruction, PyAddress code) const noexcept {
+    if (form == InstructionForm::kAddress) {
+      return static_cast<std::int64_t>(instruction - code) - code_start;
+    }
+    const auto number = std::int64_t{static_cast<std::int32_t>(instruction)};
+    return form == InstructionForm::kUnit ? 2 * number : number;
+  }
 
   // Bytes of a frame that hold all we look at.
   std::uint16_t FrameBytes() const noexcept {

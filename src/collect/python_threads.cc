@@ -224,19 +224,10 @@ int PythonThreads::Walk(PyAddress top, RawFrame* frames) noexcept {
     const PyAddress code = At<PyAddress>(memory, layout.frame_code) & ~PythonLayout::kTag;
     RawFrame& frame = frames[count];
     frame.code = code;
-    switch (layout.form) {
-      case InstructionForm::kAddress:
-        frame.offset =
-            static_cast<std::int64_t>(At<PyAddress>(memory, layout.frame_instruction) - code) -
-            layout.code_start;
-        break;
-      case InstructionForm::kUnit:
-        frame.offset = std::int64_t{At<std::int32_t>(memory, layout.frame_instruction)} * 2;
-        break;
-      case InstructionForm::kByte:
-        frame.offset = At<std::int32_t>(memory, layout.frame_instruction);
-        break;
-    }
+    const PyAddress instruction = layout.form == InstructionForm::kAddress
+                                      ? At<PyAddress>(memory, layout.frame_instruction)
+                                      : At<std::uint32_t>(memory, layout.frame_instruction);
+    frame.offset = layout.OffsetOf(instruction, code);
     // An entry from C has no code, or None in its place.
     if (code != 0 && code != layout.none) ++count;
     top = At<PyAddress>(memory, layout.frame_back);
@@ -245,16 +236,11 @@ int PythonThreads::Walk(PyAddress top, RawFrame* frames) noexcept {
 }
 
 bool PythonThreads::ReadPrints(RawFrame* frames, int count) noexcept {
-  const PythonLayout& layout = *layout_;
-  const std::uint16_t first = layout.object_type;
-  const std::uint16_t last = std::max({layout.code_file, layout.code_name, layout.code_table});
-  constexpr std::size_t kMostBytes = 512;
-  const std::size_t bytes = last - first + sizeof(PyAddress);
-  if (bytes > kMostBytes) return false;
-  std::uint8_t memory[kDeepest][kMostBytes];
-  ForeignPiece pieces[kDeepest];
+  PyAddress codes[kDeepest];
+  std::uint64_t prints[kDeepest];
+  bool lasting[kDeepest];
   int asked[kDeepest];
-  std::size_t wanted = 0;
+  int wanted = 0;
   for (int i = 0; i < count; ++i) {
     const KnownPrint& known = prints_[(frames[i].code >> 4) % kPrints];
     if (known.code == frames[i].code && round_ - known.round < kTrustedRounds) {
@@ -262,19 +248,13 @@ bool PythonThreads::ReadPrints(RawFrame* frames, int count) noexcept {
       continue;
     }
     asked[wanted] = i;
-    pieces[wanted] = {frames[i].code + first, memory[wanted], bytes};
-    ++wanted;
+    codes[wanted++] = frames[i].code;
   }
-  if (ReadForeignPieces({pieces, wanted}) != wanted) return false;
-  for (std::size_t i = 0; i < wanted; ++i) {
-    const auto word = [&](std::uint16_t at) {
-      return At<PyAddress>(memory[i], static_cast<std::size_t>(at - first));
-    };
-    if (word(layout.object_type) != layout.code_type) return false;
-    RawFrame& frame = frames[asked[i]];
-    frame.print =
-        PythonCodes::Mix(word(layout.code_file), word(layout.code_name), word(layout.code_table));
-    prints_[(frame.code >> 4) % kPrints] = {frame.code, frame.print, round_};
+  if (wanted == 0) return true;
+  if (!stacks_->codes().ReadFingerPrints(codes, wanted, prints, lasting)) return false;
+  for (int i = 0; i < wanted; ++i) {
+    frames[asked[i]].print = prints[i];
+    if (lasting[i]) prints_[(codes[i] >> 4) % kPrints] = {codes[i], prints[i], round_};
   }
   return true;
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -120,12 +121,12 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   const analyze::InputPresence& present = the_case.facts.trust.present;
   if (present.python == 0 && present.ops == 0) {
-    return Judgement::Missing(
-        "neither operators nor Python frames in this trace; record with with_stack=True");
+    return Judgement::Missing(std::string("neither operators nor Python frames in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kStacks));
   }
   if (present.python == 0 && present.kernels > 0 && present.api_calls == 0) {
-    return Judgement::Missing(
-        "neither Python frames nor API calls in this trace; record with with_stack=True");
+    return Judgement::Missing(std::string("neither Python frames nor API calls in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kStacks));
   }
   const replay::Model& model = the_case.whatif->model();
   const Known<replay::Hotspot> hotspot = replay::FindHotspot(model);
