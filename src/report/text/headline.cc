@@ -92,7 +92,9 @@ std::string MemoryText(const analyze::MemoryFacts& memory) {
 void WriteHeadline(const Report& report, const Style& style, std::ostream& out) {
   const Input& input = report.leading();
   const trace::TraceInfo& info = input.trace.info;
-  std::vector<std::string> parts = {style.Clean(FileName(info.path))};
+  const std::string folder = RunFolderOf(report);
+  const bool named = !folder.empty() && folder != ".";
+  std::vector<std::string> parts = {style.Clean(FileName(named ? folder : info.path))};
   if (report.inputs.size() > 1) {
     parts[0] = info.rank >= 0
                    ? fmt::format("{} ranks, rank {} leads", report.inputs.size(), info.rank)

@@ -67,7 +67,8 @@ std::vector<std::pair<std::string, std::string>> NextCommands(const Report& repo
 
 void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const Style& style,
                std::ostream& out) {
-  const std::string path = ShownPath(report, report.leading());
+  const std::string folder = RunFolderOf(report);
+  const std::string path = folder.empty() ? ShownPath(report, report.leading()) : folder;
   const auto widest = [](const auto& commands) {
     std::size_t width = 0;
     for (const auto& command : commands) width = std::max(width, command.first.size());
@@ -75,7 +76,8 @@ void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const St
   };
   // Lines that can be pasted as they are; the remarks give way first.
   auto commands = NextCommands(report, breakdown, path);
-  if (report.inputs.size() != 1 || !IsPlainWord(path) || 8 + widest(commands) > style.width) {
+  const bool one = report.inputs.size() == 1 || !folder.empty();
+  if (!one || !IsPlainWord(path) || 8 + widest(commands) > style.width) {
     commands = NextCommands(report, breakdown, "TRACE");
   }
   const std::size_t column = widest(commands) + 3;
