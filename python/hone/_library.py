@@ -17,6 +17,7 @@ _FUNCTIONS = {
     "hone_torch_ready": ("i", ""),
     "hone_operators_seen": ("Q", ""),
     "hone_last_operator": ("z", ""),
+    "hone_own": (None, "i"),
     "hone_torch_refuse": (None, "z"),
     "hone_torch_probe": ("i", "i"),
     "hone_python_ready": ("i", "i"),

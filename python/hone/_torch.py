@@ -35,11 +35,15 @@ def _tell_versions(torch):
 def _watch_operators(torch):
     if library.torch_ready() != 0 or not library.recording():
         return  # the recorder has said why; or no window is open, and nothing can be tested now
-    trouble = _trouble(torch)
-    if trouble:
-        library.torch_refuse(trouble.encode())
-        return
-    _probe(torch)
+    library.own(1)  # what the tests run is not the program's
+    try:
+        trouble = _trouble(torch)
+        if trouble:
+            library.torch_refuse(trouble.encode())
+            return
+        _probe(torch)
+    finally:
+        library.own(0)
 
 
 def _trouble(torch):

@@ -37,7 +37,7 @@ Facts Analyze(const trace::Trace& trace, const FactsOptions& options) {
   facts.loader = MeasureLoader(trace, facts.steps, facts.idle);
   facts.ops = BuildOpTable(trace, lineage, options.ops_by);
   facts.syncs = FindSyncs(trace, lineage, facts.steps);
-  facts.python = MeasurePython(trace, lineage);
+  facts.python = MeasurePython(trace, lineage, facts.steps);
   facts.trust = JudgeTrust(trace, facts.steps, facts.timeline);
   device_side.get();
   return facts;

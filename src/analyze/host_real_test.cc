@@ -153,7 +153,7 @@ TEST_F(HostOnRealTraces, PythonFramesOfTheFullTrace) {
   const Facts facts = Analyze(trace);
   const auto loader = MeasureLoader(trace, facts.steps, facts.idle);
   EXPECT_EQ(loader->mode, LoaderMode::kWorkers);
-  const auto python = MeasurePython(trace, Lineage(trace));
+  const auto python = MeasurePython(trace, Lineage(trace), {});
   ASSERT_TRUE(python.has_value());
   EXPECT_TRUE(python->lines_are_definitions);
   const auto line =

@@ -7,6 +7,7 @@
 
 #include "analyze/grouping.h"
 #include "analyze/memory_timeline.h"
+#include "trace/record_again.h"
 
 namespace hone::analyze {
 namespace {
@@ -211,12 +212,15 @@ Known<MemoryFacts> MeasureMemory(const Trace& trace, const Lineage& lineage, con
       return Known<MemoryFacts>::Absent("Nsight Systems records no allocator events of PyTorch");
     }
     if (trace.info.profile_memory == 0) {
-      return Known<MemoryFacts>::Absent("profile_memory was off");
+      return Known<MemoryFacts>::Absent(trace.info.format == trace::Format::kHone
+                                            ? "no allocations were recorded"
+                                            : "profile_memory was off");
     }
     return Known<MemoryFacts>::Absent(
         trace.info.profile_memory == 1
             ? "profile_memory was on, but nothing was allocated while recording"
-            : "no allocator events in this trace; record with profile_memory=True");
+            : std::string("no allocator events in this trace; ") +
+                  trace::RecordAgain(trace.info, trace::Lacking::kMemory));
   }
   // Several processes in one file each have their own device 0.
   GroupIndex groups;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analyze/grouping.h"
+#include "analyze/sample_time.h"
 
 namespace hone::analyze {
 namespace {
@@ -113,15 +114,17 @@ void SortBySelf(std::vector<PythonRow>& rows) {
 
 }  // namespace
 
-Known<PythonFacts> MeasurePython(const trace::Trace& trace, const Lineage& lineage) {
+Known<PythonFacts> MeasurePython(const trace::Trace& trace, const Lineage& lineage,
+                                 const Steps& steps) {
   const auto& kinds = trace.host.kind;
   const bool frames = std::find(kinds.begin(), kinds.end(), SliceKind::kPython) != kinds.end();
   const bool stacks =
       std::any_of(trace.op_details.begin(), trace.op_details.end(),
                   [](const trace::OpDetail& detail) { return detail.stack != StringId::kEmpty; });
-  if (!frames && !stacks) {
+  if (!frames && !stacks && trace.samples.size() == 0) {
     return Known<PythonFacts>::Absent(
-        trace.info.format == trace::Format::kNsys
+        trace.info.format == trace::Format::kHone ? "no stacks of Python were recorded"
+        : trace.info.format == trace::Format::kNsys
             ? "Python frames are not read from Nsight Systems exports"
         : trace.info.with_stack == 0
             ? "with_stack was off"
@@ -131,6 +134,7 @@ Known<PythonFacts> MeasurePython(const trace::Trace& trace, const Lineage& linea
   PythonFacts facts;
   facts.functions = Functions(trace, device);
   facts.lines = Lines(trace, lineage, device);
+  if (!frames && trace.samples.size() > 0) TimeBySamples(trace, steps, facts);
   // PyTorch writes the line where a function is defined into its Python frames, and since it
   // records frames it takes call stacks from them. Stacks without frames come from older versions,
   // which wrote the line of the call.

@@ -10,7 +10,7 @@ namespace {
 
 using trace::Trace;
 
-Known<PythonFacts> Measure(const Trace& trace) { return MeasurePython(trace, Lineage(trace)); }
+Known<PythonFacts> Measure(const Trace& trace) { return MeasurePython(trace, Lineage(trace), {}); }
 
 const PythonRow& Row(const std::vector<PythonRow>& rows, std::string_view name) {
   static const PythonRow kNone;
@@ -114,6 +114,70 @@ TEST(PythonTime, CallStacksWithoutFrames) {
   EXPECT_EQ(facts->lines[0].name, "a.py(3): f");
   EXPECT_EQ(facts->lines[0].calls, 2u);
   EXPECT_FALSE(facts->lines_are_definitions);
+}
+
+// main -> f -> g and main -> f -> f (a recursion) and main -> h, 10 us a sample. The main thread is
+// that whose number is the process's; a helper thread waits in h, which counts for nothing.
+TEST(PythonTime, SamplesByFunctionAndLine) {
+  TraceSketch sketch;
+  trace::Builder& builder = sketch.builder();
+  const auto frame = [&](std::uint32_t caller, const char* function, const char* place) {
+    return builder.AddFrame(caller, builder.Intern(function), builder.Intern(place));
+  };
+  const auto main = frame(0, "t.py(1): main", "t.py(5): main");
+  const auto f = frame(main, "t.py(10): f", "t.py(12): f");
+  const auto g = frame(f, "t.py(20): g", "t.py(21): g");
+  const auto f_again = frame(f, "t.py(10): f", "t.py(11): f");
+  const auto h = frame(main, "t.py(30): h", "t.py(31): h");
+  const auto sample = [&](Nanos at, std::uint32_t where, std::int64_t tid,
+                          trace::ThreadState state) {
+    builder.Add(trace::SampleInput{at * 1000, 10'000, builder.ThreadFor(1, tid), where, state});
+  };
+  using trace::ThreadState;
+  sample(10, g, 1, ThreadState::kRunning);
+  sample(20, g, 1, ThreadState::kWaiting);
+  sample(30, f_again, 1, ThreadState::kRunning);
+  sample(40, f, 1, ThreadState::kRunning);
+  sample(40, h, 2, ThreadState::kWaiting);
+  sample(50, h, 2, ThreadState::kRunning);
+  const Trace trace = sketch.Finish();
+  const auto facts = Measure(trace);
+  ASSERT_TRUE(facts.has_value());
+  EXPECT_TRUE(facts->sampled);
+  EXPECT_EQ(facts->samples, 5u);
+  EXPECT_EQ(facts->sampled_ns, 50'000);
+  EXPECT_EQ(Row(facts->functions, "t.py(1): main").total_ns, 50'000);
+  EXPECT_EQ(Row(facts->functions, "t.py(1): main").self_ns, 0);
+  EXPECT_EQ(Row(facts->functions, "t.py(10): f").total_ns, 40'000);  // once, recursion or not
+  EXPECT_EQ(Row(facts->functions, "t.py(10): f").self_ns, 20'000);
+  EXPECT_EQ(Row(facts->functions, "t.py(20): g").self_ns, 20'000);
+  EXPECT_EQ(Row(facts->functions, "t.py(20): g").error_ns, 14'142);
+  EXPECT_EQ(Row(facts->functions, "t.py(30): h").calls, 1u);
+  EXPECT_EQ(Row(facts->lines, "t.py(12): f").total_ns, 40'000);
+  EXPECT_EQ(Row(facts->lines, "t.py(12): f").self_ns, 10'000);
+  EXPECT_EQ(Row(facts->lines, "t.py(11): f").self_ns, 10'000);
+}
+
+// With steps, what runs before them (imports, loading) does not count.
+TEST(PythonTime, SamplesOfTheSteadySteps) {
+  TraceSketch sketch;
+  trace::Builder& builder = sketch.builder();
+  const auto load =
+      builder.AddFrame(0, builder.Intern("t.py(1): load"), builder.Intern("t.py(2): load"));
+  const auto work =
+      builder.AddFrame(0, builder.Intern("t.py(4): work"), builder.Intern("t.py(5): work"));
+  for (int i = 0; i < 10; ++i) {
+    builder.Add(trace::SampleInput{i * 10'000, 10'000, builder.ThreadFor(1, 1), i < 5 ? load : work,
+                                   trace::ThreadState::kRunning});
+  }
+  for (const Nanos at : {50'000, 80'000, 110'000}) {
+    builder.AddInstant(at, builder.Intern("hone.step#1"), UINT16_MAX);
+  }
+  const Trace trace = sketch.Finish();
+  const auto facts = MeasurePython(trace, Lineage(trace), FindSteps(trace));
+  ASSERT_EQ(facts->functions.size(), 1u);
+  EXPECT_EQ(facts->functions[0].name, "t.py(4): work");
+  EXPECT_EQ(facts->functions[0].calls, 5u);
 }
 
 TEST(PythonTime, ThreadsDoNotMix) {

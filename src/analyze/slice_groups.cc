@@ -6,6 +6,8 @@
 #include <tuple>
 #include <vector>
 
+#include "trace/record_again.h"
+
 namespace hone::analyze {
 namespace {
 
@@ -166,10 +168,14 @@ Known<Column<StringId>> GroupsOfSlices(const Trace& trace, const Lineage& lineag
   if (any) return groups;
   switch (group_by) {
     case GroupBy::kNameShape:
-      return Groups::Absent("the trace has no input shapes; record with record_shapes=True");
+      return Groups::Absent(std::string("the trace has no input shapes; ") +
+                            trace::RecordAgain(trace.info, trace::Lacking::kShapes));
     case GroupBy::kStack:
-      return Groups::Absent("the trace has no Python stacks; record with with_stack=True");
-    default: return Groups::Absent("the trace names no modules; record with with_stack=True");
+      return Groups::Absent(std::string("the trace has no Python stacks; ") +
+                            trace::RecordAgain(trace.info, trace::Lacking::kStacks));
+    default:
+      return Groups::Absent(std::string("the trace names no modules; ") +
+                            trace::RecordAgain(trace.info, trace::Lacking::kStacks));
   }
 }
 

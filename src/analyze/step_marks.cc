@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that the program or its profiler marked on a host thread.
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -220,6 +221,33 @@ bool ParseStepLabel(std::string_view name, StepLabel& label) {
   label.number = 0;
   for (const char c : name.substr(digits)) label.number = label.number * 10 + (c - '0');
   return true;
+}
+
+std::vector<Step> StepsFromMarks(const trace::Trace& trace) {
+  constexpr std::string_view kMark = "hone.step#";
+  struct At {
+    Nanos time_ns;
+    std::int64_t number;
+  };
+  std::vector<At> marks;
+  for (std::size_t i = 0; i < trace.instants.size(); ++i) {
+    std::string_view name = trace.Name(trace.instants.name[i]);
+    if (!name.starts_with(kMark)) continue;
+    name.remove_prefix(kMark.size());
+    At mark{trace.instants.time_ns[i], -1};
+    std::from_chars(name.data(), name.data() + name.size(), mark.number);
+    marks.push_back(mark);
+  }
+  std::stable_sort(marks.begin(), marks.end(),
+                   [](const At& a, const At& b) { return a.time_ns < b.time_ns; });
+  std::vector<Step> steps;
+  for (std::size_t i = 1; i < marks.size(); ++i) {
+    const trace::Interval span{marks[i - 1].time_ns, marks[i].time_ns};
+    if (span.length() <= 0) continue;
+    steps.push_back(
+        {"step " + std::to_string(marks[i].number), marks[i].number, span, span, false});
+  }
+  return steps;
 }
 
 std::vector<Step> StepsFromLabels(const trace::Trace& trace) {

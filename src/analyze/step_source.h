@@ -9,6 +9,9 @@
 
 namespace hone::analyze {
 
+// From one call of hone.step() to the next.
+std::vector<Step> StepsFromMarks(const trace::Trace& trace);
+
 // ProfilerStep#N, else labels such as "step 12", "iteration_7", "train_step_4".
 std::vector<Step> StepsFromLabels(const trace::Trace& trace);
 

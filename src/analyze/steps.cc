@@ -84,6 +84,7 @@ trace::Interval HullOfWork(const trace::Trace& trace) {
 const char* StepSourceName(StepSource source) {
   switch (source) {
     case StepSource::kNone: return "none";
+    case StepSource::kMark: return "hone.step()";
     case StepSource::kProfilerStep: return "step marks";
     case StepSource::kOptimizer: return "optimizer steps";
     case StepSource::kKernelPattern: return "repeating kernels";
@@ -100,6 +101,7 @@ Steps FindSteps(const trace::Trace& trace) {
   };
   const bool has_device = trace.device.size() > 0;
   const Attempt attempts[] = {
+      {StepSource::kMark, StepsFromMarks},
       {StepSource::kProfilerStep, StepsFromLabels},
       {StepSource::kOptimizer, StepsFromOptimizer},
       has_device ? Attempt{StepSource::kKernelPattern, StepsFromDevicePattern}
@@ -118,7 +120,8 @@ Steps FindSteps(const trace::Trace& trace) {
     found.steady_window = found.host_window = HullOfWork(trace);
     return found;
   }
-  if (found.source == StepSource::kProfilerStep || found.source == StepSource::kOptimizer) {
+  if (found.source == StepSource::kMark || found.source == StepSource::kProfilerStep ||
+      found.source == StepSource::kOptimizer) {
     found.device_clock = MoveToDeviceClock(trace, found.steps);
   } else {
     for (Step& step : found.steps) step.host_span = step.span;

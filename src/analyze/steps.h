@@ -14,6 +14,7 @@ namespace hone::analyze {
 
 enum class StepSource : std::uint8_t {
   kNone,
+  kMark,          // hone.step(), from one call to the next
   kProfilerStep,  // ProfilerStep#N annotations (or NVTX ranges named so, or "step N"/"iteration N")
   kOptimizer,     // from the end of one Optimizer.step to the end of the next
   kKernelPattern,  // a sequence of kernels that repeats

@@ -298,6 +298,28 @@ TEST_F(StepsTest, OperatorsRepeatWhereThereIsNoDevice) {
   EXPECT_EQ(steps.steps.size(), 5U);
 }
 
+// hone.step() wins over what the optimizer says; the part before the first call is in no step.
+TEST_F(StepsTest, MarksOfTheProgramItself) {
+  for (int i = 0; i < 4; ++i) {
+    Mark(i * 100 + 50, i * 100 + 60, "Optimizer.step#SGD.step");
+    builder_.AddInstant(i * 100 + 70, builder_.Intern("hone.step#" + std::to_string(i + 8)),
+                        UINT16_MAX);
+  }
+  builder_.AddInstant(5, builder_.Intern("[OutOfMemory]"), UINT16_MAX);
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kMark);
+  ASSERT_EQ(steps.steps.size(), 3U);
+  EXPECT_EQ(steps.steps[0].span, (trace::Interval{70, 170}));
+  EXPECT_EQ(steps.steps[2].number, 11);
+}
+
+// One call says nothing: the next source is asked.
+TEST_F(StepsTest, ASingleMarkIsNoStep) {
+  builder_.AddInstant(10, builder_.Intern("hone.step#1"), UINT16_MAX);
+  for (int i = 0; i < 3; ++i) Mark(i * 100 + 50, i * 100 + 60, "Optimizer.step#SGD.step");
+  EXPECT_EQ(Find().source, StepSource::kOptimizer);
+}
+
 TEST_F(StepsTest, EmptyTrace) {
   const Steps steps = Find();
   EXPECT_EQ(steps.source, StepSource::kNone);

@@ -169,6 +169,7 @@ class Judge {
                       Thousands(lost), Thousands(seen), Percent(share),
                       Describe(LossKind::kUnreadableEvent).help));
     }
+    Recording();
     const LossCount& missing = trace_.losses[LossKind::kMissingTable];
     if (missing.count > 0) {
       Add(Verdict::kPartial,
@@ -225,15 +226,14 @@ class Judge {
   void StepsSeen() {
     if (steps_.source == StepSource::kNone) {
       Add(Verdict::kPartial, steps_.why_none +
-                                 "; figures cover the whole trace, start-up included; call "
-                                 "prof.step() once an iteration");
+                                 "; figures cover the whole trace, start-up included; call " +
+                                 StepCall() + " once an iteration");
       return;
     }
     if (steps_.source == StepSource::kKernelPattern || steps_.source == StepSource::kOpPattern) {
       Add(Verdict::kPartial,
-          fmt::format(
-              "{} steps were inferred from {}, not marked; call prof.step() once an iteration",
-              steps_.steps.size(), StepSourceName(steps_.source)));
+          fmt::format("{} steps were inferred from {}, not marked; call {} once an iteration",
+                      steps_.steps.size(), StepSourceName(steps_.source), StepCall()));
     }
     if (steps_.steady_count() < kMinSteadySteps) {
       Add(Verdict::kPartial,
@@ -244,6 +244,28 @@ class Judge {
   }
 
  private:
+  bool IsHone() const { return trace_.info.format == trace::Format::kHone; }
+  std::string StepCall() const { return IsHone() ? "hone.step()" : "prof.step()"; }
+
+  // What hone's own recorder says about its recording. A process that was killed loses a tenth of a
+  // second and no trust.
+  void Recording() {
+    const auto of_events = [&](std::uint64_t count) {
+      return Share(static_cast<double>(count),
+                   static_cast<double>(trace_.info.events_seen + count));
+    };
+    for (const LossKind kind :
+         {LossKind::kNotRecorded, LossKind::kDamagedChunk, LossKind::kRecordingGap}) {
+      const LossCount& loss = trace_.losses[kind];
+      if (loss.count == 0) continue;
+      const bool much = kind == LossKind::kNotRecorded && of_events(loss.count) > kUnreadablePoor;
+      const std::string where = loss.first_detail.empty() ? "" : " (" + loss.first_detail + ")";
+      Add(much ? Verdict::kPoor : Verdict::kPartial,
+          fmt::format("{} {}{}; {}", Thousands(loss.count), Describe(kind).what, where,
+                      Describe(kind).help));
+    }
+  }
+
   // Launches without any device record: the device side was not recorded, or was lost.
   void NoDevice() {
     std::vector<std::uint8_t> is_launch(trace_.strings.size(), 0);
@@ -262,8 +284,8 @@ class Judge {
     }
     if (launches == 0) return;
     Add(Verdict::kPoor,
-        fmt::format("no kernel records ({} launches seen); record with ProfilerActivity.CUDA",
-                    Thousands(launches)));
+        fmt::format("no kernel records ({} launches seen); {}", Thousands(launches),
+                    IsHone() ? "the losses say why" : "record with ProfilerActivity.CUDA"));
   }
 
   void StepsWithWork() {

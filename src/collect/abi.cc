@@ -29,6 +29,9 @@ uint64_t hone_operators_seen(void) noexcept { return TorchOperatorsSeen(); }
 const char* hone_last_operator(void) noexcept {
   return t_state != nullptr && t_state->last_name != nullptr ? t_state->last_name : "";
 }
+void hone_own(int on) noexcept {
+  if (ThreadState* const state = GetThreadState()) state->own = on != 0;
+}
 void hone_torch_refuse(const char* why) noexcept { TorchRefuse(why); }
 int hone_torch_probe(int stage) noexcept { return TorchProbe(stage); }
 

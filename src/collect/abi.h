@@ -22,6 +22,8 @@ int hone_torch_ready(void) noexcept;
 uint64_t hone_operators_seen(void) noexcept;
 // The last operator's name that this thread ended ("aten::add"), for the self-test.
 const char* hone_last_operator(void) noexcept;
+// 1: what this thread runs from now on is the recorder's own self-test: counted, not recorded. 0: ended.
+void hone_own(int on) noexcept;
 // Unregisters the operators' callback for good: the self-test failed.
 void hone_torch_refuse(const char* why) noexcept;
 // The self-test of shapes and sequence numbers: between begin and end the caller runs known

@@ -20,6 +20,7 @@ bool IsOperator(wire::HostKind kind) {
 
 void Record(ThreadState& state, const OpenSlice& slice, std::uint64_t end) {
   state.last_name = NameText(slice.name).data();
+  if (state.own) return;
   if (state.host == nullptr) state.host = g_host_log.Claim(state.tid);
   HostRecord* record = g_host_log.Place(state.host, state.tid);
   if (record == nullptr) return;

@@ -58,7 +58,7 @@ ThreadState* MakeThreadState() noexcept {
   if (state == nullptr) return nullptr;
   state->tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
   state->depth = state->op_depth = 0;
-  state->busy = false;
+  state->busy = state->own = false;
   state->host = nullptr;
   state->memory = nullptr;
   state->last_name = nullptr;

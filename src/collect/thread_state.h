@@ -41,6 +41,7 @@ struct ThreadState {
   std::uint32_t depth;     // of open, may pass kDeepest
   std::uint32_t op_depth;  // open slices of the framework's operators
   bool busy;               // inside the recorder: what comes now is our own doing
+  bool own;                // runs the recorder's self-test: seen, not recorded
   ThreadLog<HostRecord>::Chain* host;
   ThreadLog<MemoryRecord>::Chain* memory;
   const char* last_name;  // of the last slice that ended, for the self-test

@@ -45,7 +45,7 @@ void Record(const MemoryRecord& event) noexcept {
   static const bool wanted = Wanted("memory");
   if (!wanted) return;
   const Guest guest(GetThreadState());
-  if (!guest) return;
+  if (!guest || t_state->own) return;
   ThreadState& state = *t_state;
   if (state.memory == nullptr) state.memory = g_memory_log.Claim(state.tid);
   MemoryRecord* const record = g_memory_log.Place(state.memory, state.tid);

@@ -1,29 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables about the host side: steps, operators, synchronizations, memory, Python.
 #include "analyze/python_time.h"
+#include "base/text.h"
 #include "report/tables.h"
 
 namespace hone::report {
 namespace {
 
 // Python rows, by function or by call site.
-Table PythonRows(const std::vector<analyze::PythonRow>& rows, std::string name, std::string title) {
-  Table table(std::move(name), std::move(title),
-              {{"name", Unit::kPath, 0},
-               {"file", Unit::kPath, kDataOnly},
-               {"line", Unit::kCount, kDataOnly},
-               {"function", Unit::kText, kDataOnly},
-               {"calls", Unit::kCount, 0},
-               {"self_ms", Unit::kMillis, 0},
-               {"total_ms", Unit::kMillis, 0},
-               {"device_ms", Unit::kMillis, 1}});
+Table PythonRows(const analyze::PythonFacts& facts, const std::vector<analyze::PythonRow>& rows,
+                 std::string name, std::string title) {
+  std::vector<Column> columns = {{"name", Unit::kPath, 0},
+                                 {"file", Unit::kPath, kDataOnly},
+                                 {"line", Unit::kCount, kDataOnly},
+                                 {"function", Unit::kText, kDataOnly},
+                                 {facts.sampled ? "samples" : "calls", Unit::kCount, 0},
+                                 {"self_ms", Unit::kMillis, 0}};
+  if (facts.sampled) columns.push_back({"error_ms", Unit::kMillis, 0});
+  columns.push_back({"total_ms", Unit::kMillis, 0});
+  columns.push_back({"device_ms", Unit::kMillis, 1});
+  Table table(std::move(name), std::move(title), std::move(columns));
+  // Samples say nothing about what a function launched.
+  const bool no_device = facts.sampled && &rows == &facts.functions;
   for (const analyze::PythonRow& row : rows) {
     const analyze::SourceFrame frame = analyze::ParseFrame(row.name);
-    table.Add({TextCell(row.name), TextCell(frame.file), frame.line > 0 ? Cell(frame.line) : Cell(),
-               TextCell(frame.function), CountCell(row.calls), row.self_ns, row.total_ns,
-               row.device_ns});
+    std::vector<Cell> cells = {
+        TextCell(row.name),       TextCell(frame.file), frame.line > 0 ? Cell(frame.line) : Cell(),
+        TextCell(frame.function), CountCell(row.calls), row.self_ns};
+    if (facts.sampled) cells.emplace_back(row.error_ns);
+    cells.emplace_back(row.total_ns);
+    cells.push_back(no_device ? Cell() : Cell(row.device_ns));
+    table.Add(std::move(cells));
   }
   return table;
+}
+
+// "Python functions", and what samples stand behind them.
+std::string PythonTitle(const analyze::PythonFacts& facts, std::string title) {
+  if (!facts.sampled) return title;
+  return title + " in the steady steps, by " + Count(facts.samples, "sample") + " (" +
+         HumanDuration(facts.sampled_ns) + "); error: of self, one standard deviation";
 }
 
 }  // namespace
@@ -131,16 +147,17 @@ Known<Table> MemoryTable(const Report& report) {
 Known<Table> PythonTable(const Report& report) {
   const Known<analyze::PythonFacts>& facts = report.leading().facts.python;
   if (!facts) return Known<Table>::Absent(facts.why_not());
-  return PythonRows(facts->functions, "python", "Python functions");
+  return PythonRows(*facts, facts->functions, "python", PythonTitle(*facts, "Python functions"));
 }
 
 Known<Table> LinesTable(const Report& report) {
   const Known<analyze::PythonFacts>& facts = report.leading().facts.python;
   if (!facts) return Known<Table>::Absent(facts.why_not());
-  return PythonRows(facts->lines, "lines",
-                    facts->lines_are_definitions
-                        ? "Python call sites (lines are where the function is defined)"
-                        : "Python call sites");
+  return PythonRows(
+      *facts, facts->lines, "lines",
+      facts->lines_are_definitions
+          ? "Python call sites (lines are where the function is defined)"
+          : PythonTitle(*facts, facts->sampled ? "Python lines" : "Python call sites"));
 }
 
 }  // namespace hone::report

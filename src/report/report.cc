@@ -21,21 +21,6 @@ std::string ShownPath(const Report& report, const Input& input) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-std::string RunFolderOf(const Report& report) {
-  if (report.stable) return "";
-  std::string folder;
-  for (const Input& input : report.inputs) {
-    const std::string& path = input.trace.info.path;
-    const std::size_t slash = path.find_last_of('/');
-    const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-    const std::string here = slash == std::string::npos ? "." : path.substr(0, slash);
-    if (name.rfind("process-", 0) != 0 || !name.ends_with(".hone")) return "";
-    if (!folder.empty() && folder != here) return "";
-    folder = here;
-  }
-  return folder;
-}
-
 const char* GroupByName(analyze::GroupBy group_by) {
   switch (group_by) {
     case analyze::GroupBy::kName: return "name";

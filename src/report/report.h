@@ -40,10 +40,6 @@ std::string WhyNoGain(const doctor::Diagnosis& diagnosis, const doctor::Finding&
 // The file as shown: without folders in a stable report.
 std::string ShownPath(const Report& report, const Input& input);
 
-// The folder of the run that all inputs come from (process-PID.hone of one folder); empty: none, or
-// a stable report, which names no folders.
-std::string RunFolderOf(const Report& report);
-
 const char* GroupByName(analyze::GroupBy group_by);
 
 }  // namespace hone::report

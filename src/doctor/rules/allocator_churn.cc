@@ -7,6 +7,7 @@
 #include "doctor/driver_memory.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -52,9 +53,8 @@ void Advise(const Case& the_case, const DriverMemory& memory, Finding& finding) 
 Judgement JudgeAllocatorChurn(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   if (the_case.facts.trust.present.api_calls == 0) {
-    return Judgement::Missing(
-        "no API calls in this trace; record with activities=[ProfilerActivity.CPU, "
-        "ProfilerActivity.CUDA]");
+    return Judgement::Missing(std::string("no API calls in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kDevice));
   }
   if (!the_case.whatif->Find("allocator-churn")) return Judgement::Quiet();
   const replay::Model& model = the_case.whatif->model();

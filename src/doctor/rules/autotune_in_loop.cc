@@ -9,15 +9,15 @@
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 
 Judgement JudgeAutotuneInLoop(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   if (the_case.facts.trust.present.ops == 0 || the_case.facts.trust.present.api_calls == 0) {
-    return Judgement::Missing(
-        "operators and API calls are not both in this trace; record with "
-        "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
+    return Judgement::Missing(std::string("operators and API calls are not both in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kDevice));
   }
   const replay::Model& model = the_case.whatif->model();
   const std::vector<replay::AlgorithmSearch> searches = replay::FindSearches(model);

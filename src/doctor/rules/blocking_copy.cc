@@ -6,15 +6,15 @@
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "replay/edits/waits.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 
 Judgement JudgeBlockingCopy(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   if (!the_case.facts.syncs) {
-    return Judgement::Missing(the_case.facts.syncs.why_not() +
-                              "; record with activities=[ProfilerActivity.CPU, "
-                              "ProfilerActivity.CUDA]");
+    return Judgement::Missing(the_case.facts.syncs.why_not() + "; " +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kDevice));
   }
   if (!the_case.whatif->Find("blocking-copy")) return Judgement::Quiet();
   const replay::Model& model = the_case.whatif->model();

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 
@@ -14,8 +15,8 @@ Judgement JudgeCheckpointStall(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   const analyze::InputPresence& present = the_case.facts.trust.present;
   if (present.python == 0 && (present.api_calls == 0 || present.copies + present.kernels == 0)) {
-    return Judgement::Missing(
-        "neither Python frames nor API calls in this trace; record with with_stack=True");
+    return Judgement::Missing(std::string("neither Python frames nor API calls in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kStacks));
   }
   const replay::Model& model = the_case.whatif->model();
   const std::vector<replay::Checkpoint> found = replay::FindCheckpoints(model);

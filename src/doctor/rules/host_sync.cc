@@ -11,6 +11,7 @@
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "replay/edits/waits.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -133,9 +134,8 @@ std::vector<Group> Collect(const replay::Model& model, const Places& places) {
 
 Judgement JudgeHostSync(const Case& the_case) {
   if (!the_case.facts.syncs) {
-    return Judgement::Missing(the_case.facts.syncs.why_not() +
-                              "; record with activities=[ProfilerActivity.CPU, "
-                              "ProfilerActivity.CUDA]");
+    return Judgement::Missing(the_case.facts.syncs.why_not() + "; " +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kDevice));
   }
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   if (!the_case.whatif->Find("host-sync")) return Judgement::Quiet();

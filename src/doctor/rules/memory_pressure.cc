@@ -6,6 +6,7 @@
 #include "doctor/driver_memory.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -40,8 +41,8 @@ Judgement JudgeMemoryPressure(const Case& the_case) {
   const bool calls = the_case.facts.trust.present.api_calls > 0 && the_case.whatif != nullptr;
   if (!calls && !the_case.facts.memory) {
     return Judgement::Missing(
-        "neither API calls in steps nor memory events in this trace; record "
-        "with profile_memory=True");
+        std::string("neither API calls in steps nor memory events in this trace; ") +
+        trace::RecordAgain(the_case.trace.info, trace::Lacking::kMemory));
   }
   DriverMemory memory;
   if (calls) memory = CountDriverMemory(the_case.whatif->model());

@@ -8,6 +8,7 @@
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "replay/edits/waits.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -79,8 +80,8 @@ Judgement JudgePageableCopy(const Case& the_case) {
     return the_case.trace.device.size() > 0
                ? Judgement::Quiet()
                : Judgement::Missing(
-                     "no device activity in this trace; record with "
-                     "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
+                     std::string("no device activity in this trace; ") +
+                     trace::RecordAgain(the_case.trace.info, trace::Lacking::kDevice));
   }
   if (!the_case.whatif->Find("pageable-copy")) return Judgement::Quiet();
   const replay::Model& model = the_case.whatif->model();

@@ -4,10 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+#include <vector>
+
 #include "analyze/source_frame.h"
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -32,6 +36,63 @@ void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding&
   if (!hotspot.user) finding.confidence = Confidence::kMedium;
 }
 
+// The line of the user's own code in which samples of stacks found the thread of the steps most
+// often while the hotspot ran.
+struct SampledLine {
+  std::string_view frame;  // "" where there are no samples
+  std::uint64_t there = 0, samples = 0;
+};
+
+SampledLine FindSampledLine(const Case& the_case, const replay::Hotspot& hotspot) {
+  const trace::Trace& trace = the_case.trace;
+  const trace::StackFrames& frames = trace.stack_frames;
+  const std::uint32_t thread = the_case.whatif->model().graph().lanes[0].row;
+  SampledLine found;
+  if (trace.samples.size() == 0) return found;
+  // Innermost frame of the user's code at or above each frame; callers stand before callees.
+  std::vector<std::uint32_t> user(frames.size(), 0);
+  for (std::uint32_t f = 1; f < frames.size(); ++f) {
+    const bool own = analyze::IsUserFrame(analyze::ParseFrame(trace.Name(frames.place[f])));
+    user[f] = own ? f : user[frames.caller[f]];
+  }
+  std::unordered_map<StringId, std::uint64_t> counts;
+  for (std::size_t i = 0; i < trace.samples.size(); ++i) {
+    if (trace.samples.thread[i] != thread || !hotspot.cut.Contains(0, trace.samples.time_ns[i])) {
+      continue;
+    }
+    ++found.samples;
+    const std::uint32_t frame = user[trace.samples.frame[i]];
+    if (frame == 0) continue;
+    const std::uint64_t count = ++counts[frames.place[frame]];
+    if (count <= found.there) continue;
+    found.there = count;
+    found.frame = trace.Name(frames.place[frame]);
+  }
+  return found;
+}
+
+// A pause whose code samples can name. False: they cannot.
+bool NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
+  const SampledLine line = FindSampledLine(the_case, hotspot);
+  // Less than half could be any line, and so could a handful of samples.
+  constexpr std::uint64_t kLeastSamples = 5;
+  if (line.there < kLeastSamples || 2 * line.there < line.samples) return false;
+  finding.title = fmt::format("the Python function {} takes the time of the step",
+                              analyze::ParseFrame(line.frame).function);
+  finding.evidence.push_back(fmt::format("{} of {} samples in it are at {}", line.there,
+                                         line.samples, SourceText(line.frame)));
+  finding.confidence = Confidence::kMedium;
+  Place place = Places(the_case).Of(hotspot.after);
+  place.source = SourceText(line.frame);
+  place.op.clear();
+  finding.remedy = fmt::format(
+      "# {}: take it out of the loop, do it every 100 steps, or in a thread beside it;\n"
+      "# loops over elements become one tensor operation: y = (x * w).sum(-1)\n",
+      place.source);
+  finding.where.push_back(std::move(place));
+  return true;
+}
+
 void NamePause(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
   const trace::HostSlices& host = the_case.trace.host;
   const bool between = hotspot.before != trace::kNoRow;
@@ -46,10 +107,12 @@ void NamePause(const Case& the_case, const replay::Hotspot& hotspot, Finding& fi
     place.duration_ns = host.start_ns[hotspot.after] - place.start_ns;
   }
   finding.where.push_back(std::move(place));
-  finding.remedy =
-      "# which function it is: record again with\n"
-      "torch.profiler.profile(..., with_stack=True)\n"
-      "# or: py-spy top --pid PID\n";
+  finding.remedy = the_case.trace.info.format == trace::Format::kHone
+                       ? "# which function it is: record for longer, or sample more often\n"
+                         "hone run --steps 200 -- ...\n"
+                       : "# which function it is: record again with\n"
+                         "torch.profiler.profile(..., with_stack=True)\n"
+                         "# or: py-spy top --pid PID\n";
 }
 
 }  // namespace
@@ -58,12 +121,12 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   const analyze::InputPresence& present = the_case.facts.trust.present;
   if (present.python == 0 && present.ops == 0) {
-    return Judgement::Missing(
-        "neither operators nor Python frames in this trace; record with with_stack=True");
+    return Judgement::Missing(std::string("neither operators nor Python frames in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kStacks));
   }
   if (present.python == 0 && present.kernels > 0 && present.api_calls == 0) {
-    return Judgement::Missing(
-        "neither Python frames nor API calls in this trace; record with with_stack=True");
+    return Judgement::Missing(std::string("neither Python frames nor API calls in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kStacks));
   }
   const replay::Model& model = the_case.whatif->model();
   const Known<replay::Hotspot> hotspot = replay::FindHotspot(model);
@@ -91,7 +154,7 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   }
   if (named) {
     NameFunction(the_case, *hotspot, finding);
-  } else {
+  } else if (!NameSampled(the_case, *hotspot, finding)) {
     NamePause(the_case, *hotspot, finding);
   }
   return Judgement::Fires(std::move(finding));

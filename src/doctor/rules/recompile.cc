@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -40,9 +41,8 @@ int Versions(const trace::Trace& trace) {
 Judgement JudgeRecompile(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   if (the_case.facts.trust.present.ops == 0 && the_case.facts.trust.present.annotations == 0) {
-    return Judgement::Missing(
-        "no operators in this trace; record with activities=[ProfilerActivity.CPU, "
-        "ProfilerActivity.CUDA]");
+    return Judgement::Missing(std::string("no operators in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kOperators));
   }
   const replay::Model& model = the_case.whatif->model();
   const std::vector<RowId> rows = replay::FindCompiles(model);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "trace/record_again.h"
+
 namespace hone::doctor {
 namespace {
 
@@ -57,7 +59,9 @@ Judgement JudgeWithoutCollectives(const Case& the_case) {
 Judgement JudgeWithoutMemory(const Case& the_case) {
   const std::string& why = the_case.facts.memory.why_not();
   return Judgement::Missing(
-      the_case.trace.info.profile_memory == 0 ? why + "; record with profile_memory=True" : why);
+      the_case.trace.info.profile_memory == 0
+          ? why + "; " + trace::RecordAgain(the_case.trace.info, trace::Lacking::kMemory)
+          : why);
 }
 
 void NoteStraggler(const Case& the_case, Finding& finding) {

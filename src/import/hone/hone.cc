@@ -19,7 +19,9 @@ namespace {
 using wire::MarkKind;
 
 // The files of one job: the first leads.
-using Files = std::vector<ProcessFile>;
+struct Files : std::vector<ProcessFile> {
+  std::vector<std::string> unreadable;  // of the same folder, and why
+};
 
 // The counter of a machine has one rate, whichever file tells it.
 void ShareClockRate(Files& files) {
@@ -211,6 +213,9 @@ Result<trace::Trace> LoadJob(Files files, const ImportOptions& options) {
         "name the folder of the run, or record again with hone run --all",
         leader.bytes.name, WithThousands(leader.file_bytes)));
   }
+  for (const std::string& why : files.unreadable) {
+    trace.losses.Add(LossKind::kDamagedChunk, 1, 0, why);
+  }
   SpreadArguments(builder, StepEnds(AddStepMarks(leader, span, builder), trace));
   span.Report(trace.losses);
   ReportMissed(missed, trace.losses);
@@ -235,6 +240,7 @@ Result<Files> FilesOf(const std::string& path) {
   if (IsProcessFile(where.filename().string())) {
     RunFolder run = ReadRunFolder(where.parent_path().string());
     machine = run.machine;
+    files.unreadable = run.unreadable;
     for (const Job& job : run.jobs) {
       const std::filesystem::path leader(run.files[job.leader].bytes.name);
       if (leader.filename() != where.filename()) continue;

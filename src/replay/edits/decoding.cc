@@ -10,6 +10,7 @@
 
 #include "analyze/flops.h"
 #include "analyze/grouping.h"
+#include "trace/record_again.h"
 
 namespace hone::replay {
 namespace {
@@ -153,7 +154,8 @@ std::vector<Group> GroupCalls(const Model& model) {
 
 Known<Decoding> FindDecoding(const Model& model) {
   if (!model.facts().trust.present.shapes) {
-    return Known<Decoding>::Absent("no shapes in this trace; record with record_shapes=True");
+    return Known<Decoding>::Absent(std::string("no shapes in this trace; ") +
+                                   trace::RecordAgain(model.trace().info, trace::Lacking::kShapes));
   }
   const std::vector<Group> groups = GroupCalls(model);
   const Group* best = nullptr;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace hone::report {
 namespace {
@@ -25,6 +26,23 @@ std::string FileName(const std::string& path) {
   const std::size_t end = path.find_last_not_of('/');
   const std::size_t slash = path.find_last_of('/', end);
   return slash == std::string::npos ? path : path.substr(slash + 1, end - slash);
+}
+
+// What a person knows a recording by: the program that ran, without the folders of its interpreter
+// and script, else the file.
+std::string NameOf(const trace::TraceInfo& info, const Style& style) {
+  constexpr std::size_t kLongest = 44;
+  if (info.format != trace::Format::kHone || info.trace_name.empty()) return FileName(info.path);
+  std::string name;
+  std::string_view rest = info.trace_name;
+  for (int word = 0; !rest.empty(); ++word) {
+    const std::size_t space = std::min(rest.find(' '), rest.size());
+    const std::string text(rest.substr(0, space));
+    if (!name.empty()) name += ' ';
+    name += word < 2 ? FileName(text) : text;
+    rest.remove_prefix(std::min(space + 1, rest.size()));
+  }
+  return ElideMiddle(name, kLongest, style.utf8);
 }
 
 // "NVIDIA H200", "2 × NVIDIA H100", "GPU" where work has a device without a name.
@@ -92,9 +110,7 @@ std::string MemoryText(const analyze::MemoryFacts& memory) {
 void WriteHeadline(const Report& report, const Style& style, std::ostream& out) {
   const Input& input = report.leading();
   const trace::TraceInfo& info = input.trace.info;
-  const std::string folder = RunFolderOf(report);
-  const bool named = !folder.empty() && folder != ".";
-  std::vector<std::string> parts = {style.Clean(FileName(named ? folder : info.path))};
+  std::vector<std::string> parts = {style.Clean(NameOf(info, style))};
   if (report.inputs.size() > 1) {
     parts[0] = info.rank >= 0
                    ? fmt::format("{} ranks, rank {} leads", report.inputs.size(), info.rank)

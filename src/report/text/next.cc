@@ -67,8 +67,12 @@ std::vector<std::pair<std::string, std::string>> NextCommands(const Report& repo
 
 void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const Style& style,
                std::ostream& out) {
-  const std::string folder = RunFolderOf(report);
-  const std::string path = folder.empty() ? ShownPath(report, report.leading()) : folder;
+  std::string path = ShownPath(report, report.leading());
+  // A recording of ours is a folder; its files belong together.
+  if (report.leading().trace.info.format == trace::Format::kHone) {
+    const std::size_t slash = path.find_last_of('/');
+    if (slash != std::string::npos && slash > 0) path.resize(slash);
+  }
   const auto widest = [](const auto& commands) {
     std::size_t width = 0;
     for (const auto& command : commands) width = std::max(width, command.first.size());
@@ -76,7 +80,8 @@ void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const St
   };
   // Lines that can be pasted as they are; the remarks give way first.
   auto commands = NextCommands(report, breakdown, path);
-  const bool one = report.inputs.size() == 1 || !folder.empty();
+  const bool one = report.inputs.size() == 1 ||
+                   report.leading().trace.info.format == trace::Format::kHone;
   if (!one || !IsPlainWord(path) || 8 + widest(commands) > style.width) {
     commands = NextCommands(report, breakdown, "TRACE");
   }

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to do about data that a trace does not have: each recorder is asked in its own words.
+#pragma once
+
+#include <cstdint>
+
+#include "trace/trace.h"
+
+namespace hone::trace {
+
+enum class Lacking : std::uint8_t { kDevice, kOperators, kShapes, kStacks, kMemory, kSteps };
+
+// The clause that ends a sentence about what is missing: "record with with_stack=True".
+const char* RecordAgain(const TraceInfo& info, Lacking what);
+
+}  // namespace hone::trace
