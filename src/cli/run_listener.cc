@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
+#include <new>
 #include <sstream>
 
 #include "base/terminal.h"
@@ -168,13 +169,28 @@ int RunListener::Answer(const report::Report& report, const record::Closing& clo
 }
 
 int RunListener::Analyze(const record::Closing& closing) {
+  // A door: what leaves here would unwind into a second copy of the launcher.
+  try {
+    return AnalyzeFolder(closing);
+  } catch (const std::bad_alloc&) {
+    Say(fmt::format("the analysis ran out of memory; on a larger machine: hone analyze {}",
+                    shown_folder_));
+  } catch (const std::exception& error) {
+    Say(fmt::format("internal error: {}; please report it", error.what()));
+  } catch (...) {
+    Say("internal error; please report it");
+  }
+  return kExitFailed;
+}
+
+int RunListener::AnalyzeFolder(const record::Closing& closing) {
   if (!closing.program_ended) ::setpriority(PRIO_PROCESS, 0, kNiceWhileRunning);
   if (record::LookInto(plan_.folder).files == 0) {
     if (!plan_.quiet) Say(WhyNothing(closing));
     return kExitFine;
   }
   JobOptions options;
-  options.paths = {plan_.folder};
+  options.paths = {shown_folder_};
   // A bar would run through the program's own lines.
   options.quiet = plan_.quiet || !closing.program_ended;
   Result<JobResult> job = RunJob(options, console_);

@@ -14,6 +14,8 @@
 namespace hone::record {
 namespace {
 
+// NVML may take a second to start; a program that is over by then shall not wait for it.
+constexpr std::uint64_t kSamplesBeforeGpus = 10;
 constexpr std::uint64_t kSamplesAFlush = 10;
 constexpr std::uint64_t kDenseSamples = 6000;  // ten minutes
 constexpr std::uint64_t kSparse = 10;
@@ -70,7 +72,6 @@ struct MachineSampler::State {
   std::vector<std::uint32_t> gpu_tracks;  // by NVML's index
   std::vector<gpu::NvmlValue> values;
   std::uint64_t samples = 0;
-  bool looked_for_gpus = false;
 };
 
 MachineSampler::MachineSampler(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -91,7 +92,7 @@ void MachineSampler::Sample(std::uint32_t program, const std::vector<SlotView>& 
   State& state = *state_;
   const std::uint64_t number = state.samples++;
   if (number >= kDenseSamples && number % kSparse != 0) return;
-  if (!std::exchange(state.looked_for_gpus, true)) state.FindGpus();
+  if (number == kSamplesBeforeGpus) state.FindGpus();
   if (!state.processes) state.processes.emplace(state.file, program);
   for (const SlotView& slot : slots) {
     if (slot.alive) state.processes->Add(slot.pid);

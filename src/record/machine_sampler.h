@@ -22,7 +22,7 @@ class MachineSampler {
   MachineSampler& operator=(MachineSampler&&) = delete;
   ~MachineSampler();
 
-  // Now, ten times a second. The first call looks for GPUs, which may take a second. After ten
+  // Now, ten times a second. After a second it looks for GPUs, which may take another. After ten
   // minutes one call in ten does something: hours of a long warm-up are not worth the disk.
   void Sample(std::uint32_t program, const std::vector<SlotView>& slots);
   // How the program ended, and the end of the file.

@@ -25,7 +25,7 @@ class SessionListener {
   // Ten times a second while anything is being recorded.
   virtual void Recording(const RecordingStatus& status, const std::vector<SlotView>& slots) = 0;
   virtual void Closed(const Closing& closing) = 0;  // before the analysis is started
-  // In the forked process. Returns its exit code.
+  // In the forked process. Returns its exit code; lets no exception out.
   virtual int Analyze(const Closing& closing) = 0;
   // `status` as waitpid gives it; `aborted`: by the user.
   virtual void Analyzed(const Closing& closing, int status, bool aborted) = 0;

@@ -137,6 +137,36 @@ class Signals(harness.Case):
         process.communicate(timeout=30)
         self.assertEqual(process.returncode, 5)
 
+    def test_ctrl_c_stops_the_analysis(self):
+        """The program has ended; the recording stays, and the exit code is the program's."""
+        marks = self.script("""
+            import ctypes, os, sys
+            lib = ctypes.CDLL(os.environ["HONE_LIBRARY"])
+            lib.hone_start()
+            for i in range(300_000):
+                lib.hone_region_begin(b"forward", 3)
+                lib.hone_region_end()
+            print("ready", os.getpid(), flush=True)
+            sys.exit(3)
+        """)
+        process = self.start_hone([sys.executable, marks], ["--all", "--memory", "256M"])
+        program = self.ready(process)
+
+        def analysis():
+            with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+                return [int(word) for word in file.read().split() if int(word) != program]
+        (child,) = harness.wait_for(analysis)
+        os.kill(child, signal.SIGSTOP)  # so that it is not done before we are
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 3, err)
+        self.assertIn(b"analysis stopped", err)
+        self.assertIn(b"hone analyze", err)
+        self.assertFalse((process.out / "report.json").exists())
+        self.opens(process.out)
+        again = subprocess.run([harness.HONE, "analyze", process.out], capture_output=True)
+        self.assertIn(again.returncode, (0, 3), again.stderr)
+
     def test_no_child_is_left_behind(self):
         """Neither the program nor the analysis stays as a zombie or an orphan."""
         process = self.start_hone([sys.executable, "-c", "print('ready', 0)"])
