@@ -165,18 +165,17 @@ class PythonSource final : public Source {
     Wake(g_turn);
   }
 
-  void Drain(Output& output, bool) noexcept override {
+  void Drain(Output& output, bool last) noexcept override {
     g_python_stacks.Drain(output);
     g_ring.Drain([&](const Sample& sample) {
+      ++taken_;
       output.Row(wire::Table::kSamples, sample.tid, sample.time, sample.frame,
                  static_cast<std::uint8_t>(sample.now), sample.period);
     });
     if (const std::uint64_t lost = g_ring.TakeLost()) {
       output.Loss("python samples", lost, "the recorder's ring of samples was full");
     }
-    if (const std::uint64_t torn = g_torn.exchange(0, std::memory_order_relaxed)) {
-      output.Loss("python samples", torn, "stacks changed faster than they could be read");
-    }
+    TellTorn(output, last);
   }
 
   void Forked() noexcept override {
@@ -188,7 +187,21 @@ class PythonSource final : public Source {
     ForeignMemoryForked();
     g_python_stacks.Forked();
     PythonFramesForked();
+    taken_ = 0;
   }
+
+ private:
+  // A few stacks in a hundred that moved too fast to be read are what sampling is; more is a loss.
+  void TellTorn(Output& output, bool last) noexcept {
+    if (!last) return;
+    const std::uint64_t torn = g_torn.exchange(0, std::memory_order_relaxed);
+    if (torn * 20 > taken_) {
+      output.Loss("python samples", torn, "stacks changed faster than they could be read");
+    }
+    taken_ = 0;
+  }
+
+  std::uint64_t taken_ = 0;  // samples of this window
 };
 PythonSource g_source;
 

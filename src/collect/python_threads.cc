@@ -235,7 +235,7 @@ int PythonThreads::Walk(PyAddress top, RawFrame* frames) noexcept {
   return count;
 }
 
-bool PythonThreads::ReadPrints(RawFrame* frames, int count) noexcept {
+bool PythonThreads::ReadPrints(RawFrame* frames, int count, bool trusting) noexcept {
   PyAddress codes[kDeepest];
   std::uint64_t prints[kDeepest];
   bool lasting[kDeepest];
@@ -243,7 +243,7 @@ bool PythonThreads::ReadPrints(RawFrame* frames, int count) noexcept {
   int wanted = 0;
   for (int i = 0; i < count; ++i) {
     const KnownPrint& known = prints_[(frames[i].code >> 4) % kPrints];
-    if (known.code == frames[i].code && round_ - known.round < kTrustedRounds) {
+    if (trusting && known.code == frames[i].code && round_ - known.round < kTrustedRounds) {
       frames[i].print = known.print;
       continue;
     }
@@ -271,7 +271,7 @@ PythonThreads::Now PythonThreads::ReadStack(PythonThread& thread, PyAddress top)
       if (!ReadForeignValue(thread.state + layout_->thread_frame, &top)) break;
     }
     const int count = Walk(top, frames);
-    if (count < 0 || !ReadPrints(frames, count)) continue;
+    if (count < 0 || !ReadPrints(frames, count, attempt == 0)) continue;
     const std::uint64_t after = CpuNanos(thread.tid);
     const bool still = before == after;
     const PyAddress root = count == 0 ? 0 : frames[count - 1].code;

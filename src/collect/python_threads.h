@@ -68,7 +68,7 @@ class PythonThreads {
   PythonThread* Enter(PyAddress state, PyAddress pthread) noexcept;
   Now ReadStack(PythonThread& thread, PyAddress top) noexcept;
   int Walk(PyAddress top, RawFrame* frames) noexcept;  // -1: torn
-  bool ReadPrints(RawFrame* frames, int count) noexcept;
+  bool ReadPrints(RawFrame* frames, int count, bool trusting) noexcept;
   bool ReadFrame(PyAddress frame, std::uint8_t* to) noexcept;
   void ReadBlock(PyAddress top) noexcept;
 
