@@ -3,8 +3,8 @@
 """What reading Python's stacks costs the program: bench/python_stacks_bench.py [PYTHON ...]
 
 For each Python: the start of a process, a mark, a stack read on the program's own thread at several
-depths, and the sampler: its own share of a core and the slowdown of a loop of pure Python. Bare and
-recorded runs alternate, each in a fresh process; the least and the median of RUNS.
+depths, and the sampler: its own share of a core and what a loop of pure Python takes more (of a core:
+other programs on the machine do not count). Bare and recorded runs alternate, each in a fresh process; the least and the median of RUNS.
 """
 import json
 import os
@@ -52,16 +52,16 @@ def work(n):
 def nested(depth, n): return nested(depth - 1, n) if depth else work(n)
 waiting = threading.Event()
 for _ in range(int(sys.argv[1])): threading.Thread(target=waiting.wait, daemon=True).start()
-begin = time.perf_counter()
+begin, spent = time.perf_counter(), time.thread_time()
 nested(20, 12_000_000)
-wall = time.perf_counter() - begin
+wall, spent = time.perf_counter() - begin, time.thread_time() - spent
 sampler = 0.0
 for task in os.listdir("/proc/self/task"):
     stat = open("/proc/self/task/%s/stat" % task).read()
     if "(hone-sampler)" in stat:
         fields = stat.rpartition(")")[2].split()
         sampler = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-print(json.dumps([wall, sampler / wall]))
+print(json.dumps([spent, sampler / wall]))
 waiting.set()
 """
 
@@ -73,8 +73,11 @@ def run(python, code, *arguments, recorded=True, env=()):
         environment.update(HONE_RUN_DIR=folder, HONE_LIBRARY=str(LIBRARY), LD_PRELOAD=str(LIBRARY),
                            HONE_ALL="1", PYTHONPATH=str(ROOT / "python/inject"))
     environment.update(env)
+    script = os.path.join(folder, "program.py")
+    with open(script, "w") as file:
+        file.write(code)
     begin = time.perf_counter()
-    done = subprocess.run([python, "-c", code, *arguments], env=environment, capture_output=True, text=True,
+    done = subprocess.run([python, script, *arguments], env=environment, capture_output=True, text=True,
                           check=True)
     wall = time.perf_counter() - begin
     shutil.rmtree(folder)
@@ -104,7 +107,7 @@ def bench(python):
         found = pairs(lambda recorded: run(python, LOOP, str(threads), recorded=recorded)[1])
         what = "pure Python, %d threads wait" % threads
         row(what, 100 * (min(b[0] for _, b in found) / min(a[0] for a, _ in found) - 1),
-            100 * statistics.median(b[0] / a[0] - 1 for a, b in found), "% slower")
+            100 * statistics.median(b[0] / a[0] - 1 for a, b in found), "% more")
         row("  the sampler itself", 100 * min(b[1] for _, b in found),
             100 * statistics.median(b[1] for _, b in found), "% of a core")
 

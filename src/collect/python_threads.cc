@@ -243,7 +243,7 @@ bool PythonThreads::ReadPrints(RawFrame* frames, int count, bool trusting) noexc
   int wanted = 0;
   for (int i = 0; i < count; ++i) {
     const KnownPrint& known = prints_[(frames[i].code >> 4) % kPrints];
-    if (trusting && known.code == frames[i].code && round_ - known.round < kTrustedRounds) {
+    if (trusting && known.code == frames[i].code && known.until > round_) {
       frames[i].print = known.print;
       continue;
     }
@@ -254,7 +254,8 @@ bool PythonThreads::ReadPrints(RawFrame* frames, int count, bool trusting) noexc
   if (!stacks_->codes().ReadFingerPrints(codes, wanted, prints, lasting)) return false;
   for (int i = 0; i < wanted; ++i) {
     frames[asked[i]].print = prints[i];
-    if (lasting[i]) prints_[(codes[i] >> 4) % kPrints] = {codes[i], prints[i], round_};
+    const std::uint32_t until = round_ + (lasting[i] ? kTrustedRounds : kBrieflyTrusted);
+    prints_[(codes[i] >> 4) % kPrints] = {codes[i], prints[i], until};
   }
   return true;
 }

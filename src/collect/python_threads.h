@@ -51,13 +51,15 @@ class PythonThreads {
  private:
   static constexpr int kDeepest = 64;
   static constexpr int kMostFiles = 64;
-  // A function that was read in the last so many rounds is taken to be there still.
+  // Code that was read in the last so many rounds is taken to be there still: of a kind that is
+  // hardly ever freed, and of any other. (A sample may then name what stood there 30 ms ago.)
   static constexpr std::uint32_t kTrustedRounds = 16;
+  static constexpr std::uint32_t kBrieflyTrusted = 4;
 
   struct KnownPrint {
     PyAddress code;
     std::uint64_t print;
-    std::uint32_t round;
+    std::uint32_t until;  // round
   };
 
   void ReadList() noexcept;
