@@ -49,8 +49,7 @@ struct CudaTuning {
   // switched off it stays some percent slower. But taken down at the exit of a call, as the vendor
   // advises, a program with two threads that launch (PyTorch's own and its backward's) crashed in 5
   // of 8 runs on an H200 with CUDA 13.0: a guest does not risk that.
-  Finalize finalize =
-      Finalize::kInCallback;  // finalize: none, callback, now: detach CUPTI at close
+  Finalize finalize = Finalize::kNever;  // finalize: none, callback, now: detach CUPTI at close
 };
 
 // Reads `text` over the defaults; unknown keys and bad values are counted, not obeyed.
