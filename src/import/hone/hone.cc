@@ -186,10 +186,8 @@ Status ReadRows(const ProcessFile& file, Session& session, const Meter& meter) {
   StateReader state(session);
   wire::Chunk chunk;
   while (reader->Next(chunk)) {
-    if (host.Take(chunk) || device.Take(chunk)) {
+    if (host.Take(chunk) || device.Take(chunk) || state.Take(chunk)) {
       session.builder.trace().info.events_seen += chunk.rows();
-    } else {
-      state.Take(chunk);
     }
     meter.File(reader->bytes_done());
   }
