@@ -294,5 +294,15 @@ TEST_F(HoneTest, WhatTheRecorderMissedIsSaidByKind) {
             "operators 7: no room; python: Python 3.99 is not known");
 }
 
+TEST_F(HoneTest, WhatIsMissingAltogetherIsMoreThanACount) {
+  Recording main(folder_, 10, 1);
+  main.Op(10, 50, 10, main.Name("step"), 0, wire::HostKind::kUser);
+  main.Row(Table::kLosses, "operators", 1, "the self-test failed");
+  const auto trace = LoadHone(main.path());
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(trace->losses[LossKind::kNotRecorded].count, 0u);
+  EXPECT_EQ(trace->losses[LossKind::kMissingTable].first_detail, "operators: the self-test failed");
+}
+
 }  // namespace
 }  // namespace hone::importer
