@@ -55,6 +55,12 @@ Status WriteFile(const std::string& path, const std::function<Status(std::ostrea
   return Error(fmt::format("{}: cannot be written: {}", path, why));
 }
 
+// Neither operators nor device work nor steps: a screen of what is missing would help nobody.
+bool HasLittleToTell(const report::Report& report) {
+  const analyze::Facts& facts = report.leading().facts;
+  return !facts.timeline && !facts.ops && facts.steps.source == analyze::StepSource::kNone;
+}
+
 const char* SignalName(int number) {
   const char* name = ::sigabbrev_np(number);
   return name == nullptr ? "?" : name;
@@ -154,6 +160,15 @@ int RunListener::Answer(const report::Report& report, const record::Closing& clo
   if (plan_.quiet) return code;
   if (!closing.full) {
     Say(Summary(report, closing));
+    return code;
+  }
+  if (HasLittleToTell(report)) {
+    const bool python = report.leading().facts.python.has_value();
+    Say(fmt::format("{} used neither PyTorch nor CUDA and marked no steps; {}", plan_.program,
+                    python
+                        ? fmt::format("where Python spent its time: hone analyze {} --table python",
+                                      shown_folder_)
+                        : "hone help run says what hone looks at"));
     return code;
   }
   std::ostringstream answer;
