@@ -32,6 +32,12 @@ namespace fs = std::filesystem;
 // Below the program's own priority: it is the one that is to run.
 constexpr int kNiceWhileRunning = 10;
 
+// The program is the one that is to run, and the last one that the system should kill.
+void StepBack() {
+  ::setpriority(PRIO_PROCESS, 0, kNiceWhileRunning);
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
+}
+
 // "hone-train-…" for a folder inside the current one.
 std::string Shown(const std::string& folder) {
   std::error_code error;
@@ -199,7 +205,7 @@ int RunListener::Analyze(const record::Closing& closing) {
 }
 
 int RunListener::AnalyzeFolder(const record::Closing& closing) {
-  if (!closing.program_ended) ::setpriority(PRIO_PROCESS, 0, kNiceWhileRunning);
+  if (!closing.program_ended) StepBack();
   if (record::LookInto(plan_.folder).files == 0) {
     if (!plan_.quiet) Say(WhyNothing(closing));
     return kExitFine;
@@ -231,6 +237,11 @@ void RunListener::Analyzed(const record::Closing& closing, int status, bool abor
                     memory ? " (out of memory?)" : "", later));
   }
   static_cast<void>(closing);
+}
+
+void RunListener::CannotAnalyze(int error) {
+  Say(fmt::format("the analysis cannot be started: {}; later: hone analyze {}",
+                  std::strerror(error), shown_folder_));
 }
 
 void RunListener::ProgramEnded(int status) {
