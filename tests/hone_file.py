@@ -9,7 +9,7 @@
     host tid start duration name kind
     100 5000 200 aten::mm 0    only these columns; the file does not have the others
     repeat 3 every 1000        the rows up to `end` three times; start, time and ticks move on by
-    ...                        1000 each time, correlation and sequence by as many rows as there are
+    ...                        1000 each time, correlation and sequence by 100
     end
 
 Blank lines and lines that begin with # say nothing. Texts with blanks stand in quotes, "" is empty. A text where a
@@ -203,7 +203,6 @@ def expand(lines):
 
 
 def moved(block, turn, every, table):
-    rows = sum(1 for words in block if words[0] not in TABLES)
     names = table[1:] or [name for name, _ in columns_of(table[0])]
     for words in block:
         if words[0] in TABLES:
@@ -211,7 +210,7 @@ def moved(block, turn, every, table):
             yield words
             continue
         yield [str(int(word) + turn * every) if name in MOVING
-               else str(int(word) + turn * rows) if name in COUNTING and int(word) > 0 else word
+               else str(int(word) + turn * 100) if name in COUNTING and int(word) > 0 else word
                for name, word in zip(names, words)]
 
 

@@ -21,7 +21,6 @@ _FUNCTIONS = {
     "hone_torch_refuse": (None, "z"),
     "hone_torch_probe": ("i", "i"),
     "hone_python_ready": ("i", "i"),
-    "hone_python_watch": (None, "i"),
     "hone_framework": (None, "z"),
     "hone_step": (None, ""),
     "hone_region_begin": (None, "zi"),

@@ -13,7 +13,8 @@ def start():
     if library is None:
         return
     library.start()
-    for what, part in (("process", _tell_process), ("python", _learn_frames), ("torch", _wait_for_torch)):
+    for what, part in (("process", _tell_process), ("python", _learn_frames), ("fork", _keep_silent),
+                       ("torch", _wait_for_torch)):
         try:
             part()
         except Exception as trouble:
@@ -28,6 +29,13 @@ def _learn_frames():
     from . import _known_stack
 
     _known_stack.learn(library)
+
+
+def _keep_silent():
+    if sys.version_info >= (3, 12):
+        from . import _fork
+
+        _fork.keep_silent()
 
 
 def _wait_for_torch():

@@ -15,8 +15,7 @@ def imported(torch):
         return  # a module of the program's own that has the same name
     _tell_versions(torch)
     library.framework(os.fsencode(os.path.join(os.path.dirname(torch.__file__), "")))
-    for what, part in (("operators", _watch_operators), ("cuda", _make_way_for_profiler),
-                       ("compiled regions", _name_compiled)):
+    for what, part in (("operators", _watch_operators), ("cuda", _make_way_for_profiler)):
         try:
             part(torch)
         except Exception as trouble:
@@ -86,9 +85,3 @@ def _make_way_for_profiler(torch):
     from . import _profiler
 
     _profiler.make_way(torch.autograd.profiler)
-
-
-def _name_compiled(torch):
-    from . import _windows
-
-    _windows.watch(torch.autograd.profiler)

@@ -254,15 +254,27 @@ class Judge {
       return Share(static_cast<double>(count),
                    static_cast<double>(trace_.info.events_seen + count));
     };
-    for (const LossKind kind :
-         {LossKind::kNotRecorded, LossKind::kDamagedChunk, LossKind::kRecordingGap}) {
-      const LossCount& loss = trace_.losses[kind];
+    struct Kind {
+      LossKind kind;
+      const char *one, *many;
+    };
+    constexpr Kind kKinds[] = {
+        {LossKind::kNotRecorded, "record is missing, as the recorder says",
+         "records are missing, as the recorder says"},
+        {LossKind::kDamagedChunk, "piece of the recording could not be read",
+         "pieces of the recording could not be read"},
+        {LossKind::kRecordingGap, "pause, in which another tool had the device",
+         "pauses, in which another tool had the device"},
+    };
+    for (const Kind& kind : kKinds) {
+      const LossCount& loss = trace_.losses[kind.kind];
       if (loss.count == 0) continue;
-      const bool much = kind == LossKind::kNotRecorded && of_events(loss.count) > kUnreadablePoor;
+      const bool much =
+          kind.kind == LossKind::kNotRecorded && of_events(loss.count) > kUnreadablePoor;
       const std::string where = loss.first_detail.empty() ? "" : " (" + loss.first_detail + ")";
       Add(much ? Verdict::kPoor : Verdict::kPartial,
-          fmt::format("{} {}{}; {}", Thousands(loss.count), Describe(kind).what, where,
-                      Describe(kind).help));
+          fmt::format("{} {}{}; {}", Thousands(loss.count), loss.count == 1 ? kind.one : kind.many,
+                      where, Describe(kind.kind).help));
     }
   }
 

@@ -4,7 +4,6 @@
 #include "collect/cuda_source.h"
 #include "collect/options.h"
 #include "collect/python_frames.h"
-#include "collect/python_windows.h"
 #include "collect/recorder.h"
 #include "collect/slices.h"
 #include "collect/source.h"
@@ -38,7 +37,6 @@ int hone_torch_probe(int stage) noexcept { return TorchProbe(stage); }
 int hone_python_ready(int stage) noexcept {
   return RecorderWanted() && Wanted("python") ? LearnPython(stage) : -1;
 }
-void hone_python_watch(int on) noexcept { WatchFromPython(on != 0); }
 void hone_framework(const char* folder) noexcept { AddFrameworkFolder(folder); }
 uint32_t hone_frame_here(int whole) noexcept { return whole != 0 ? WholeFrameHere() : FrameHere(); }
 int hone_frame_text(uint32_t frame, char* text, int bytes) noexcept {

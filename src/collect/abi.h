@@ -22,7 +22,8 @@ int hone_torch_ready(void) noexcept;
 uint64_t hone_operators_seen(void) noexcept;
 // The last operator's name that this thread ended ("aten::add"), for the self-test.
 const char* hone_last_operator(void) noexcept;
-// 1: what this thread runs from now on is the recorder's own self-test: counted, not recorded. 0: ended.
+// 1: what this thread runs from now on is the recorder's own self-test: counted, not recorded. 0:
+// ended.
 void hone_own(int on) noexcept;
 // Unregisters the operators' callback for good: the self-test failed.
 void hone_torch_refuse(const char* why) noexcept;
@@ -33,8 +34,6 @@ int hone_torch_probe(int stage) noexcept;
 // Python is up and the caller holds the GIL: learns where this interpreter keeps its frames.
 // 0, or -1 once it is not what it seems. Stages: see LearnPython (collect/python_frames.h).
 int hone_python_ready(int stage) noexcept;
-// Whether Python wants to hear of steps that are looked at closely (collect/python_windows.h).
-void hone_python_watch(int on) noexcept;
 // Files under this folder ("/…/torch/") are the framework's: not where a person looks for his line.
 void hone_framework(const char* folder) noexcept;
 // Where the calling thread stands, as the recorder sees it (whole: with the framework's frames),

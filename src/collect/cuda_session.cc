@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect/cuda_session.h"
 
+#include <time.h>
+
+#include <atomic>
 #include <cstdio>
 #include <initializer_list>
 
@@ -10,16 +13,34 @@ namespace {
 void Nothing(void*, std::uint32_t, std::uint32_t, const gpu::CallbackData*) {}
 
 // For Finalize: CUPTI may be taken down only where no call of CUDA is inside it, which is at the
-// exit of one.
-gpu::Cupti* g_finalizing = nullptr;
+// exit of one, on whatever thread comes first. Exactly one gets to do it, or the one who cancels.
+enum Detach : int { kNone, kPending, kAtWork };
+std::atomic<int> g_detach{kNone};
+gpu::Cupti* g_detaching = nullptr;
 void* g_subscriber = nullptr;
 
 void FinalizeAtExit(void*, std::uint32_t, std::uint32_t, const gpu::CallbackData* info) {
-  if (info == nullptr || info->site != 1 || g_finalizing == nullptr) return;
-  gpu::Cupti* cupti = g_finalizing;
-  g_finalizing = nullptr;
-  cupti->unsubscribe(g_subscriber);
-  cupti->finalize();
+  if (info == nullptr || info->site != 1) return;
+  int pending = kPending;
+  if (!g_detach.compare_exchange_strong(pending, kAtWork, std::memory_order_acquire)) return;
+  g_detaching->unsubscribe(g_subscriber);
+  g_detaching->finalize();
+  g_detach.store(kNone, std::memory_order_release);
+}
+
+// The subscriber is let go before anyone else wants CUPTI, we ourselves included.
+void CancelDetach() {
+  int pending = kPending;
+  if (g_detach.compare_exchange_strong(pending, kAtWork, std::memory_order_acquire)) {
+    g_detaching->unsubscribe(g_subscriber);
+    g_detach.store(kNone, std::memory_order_release);
+    return;
+  }
+  // Another thread is at it: a few milliseconds. Bounded, as everything in someone else's program.
+  for (int i = 0; i < 2000 && g_detach.load(std::memory_order_acquire) == kAtWork; ++i) {
+    const timespec half_millisecond = {0, 500'000};
+    nanosleep(&half_millisecond, nullptr);
+  }
 }
 
 }  // namespace
@@ -34,6 +55,7 @@ void CudaSession::Attribute(gpu::ActivityAttribute attribute, Value value) noexc
 void CudaSession::Register(gpu::BufferRequested requested, gpu::BufferCompleted completed,
                            std::uint64_t (*clock)()) noexcept {
   using A = gpu::ActivityAttribute;
+  CancelDetach();
   if (cupti_.set_thread_id_type == nullptr ||
       cupti_.set_thread_id_type(gpu::kThreadIdSystem) != gpu::kCuptiOk) {
     notes_ |= kForeignThreadIds;
@@ -167,13 +189,20 @@ void CudaSession::Finalize() noexcept {
     return;
   }
   if (cupti_.subscribe == nullptr || cupti_.unsubscribe == nullptr ||
-      cupti_.enable_domain == nullptr || g_finalizing != nullptr) {
+      cupti_.enable_domain == nullptr || g_detach.load() != kNone) {
     return;
   }
   if (cupti_.subscribe(&g_subscriber, FinalizeAtExit, nullptr) != gpu::kCuptiOk) return;
-  g_finalizing = &cupti_;
+  g_detaching = &cupti_;
+  // Before the callbacks are on: none may find nothing to do.
+  g_detach.store(kPending, std::memory_order_release);
   cupti_.enable_domain(1, g_subscriber, gpu::kRuntimeDomain);
   cupti_.enable_domain(1, g_subscriber, gpu::kDriverDomain);
+}
+
+void CudaSession::Forget() noexcept {
+  registered_ = false;
+  CancelDetach();
 }
 
 }  // namespace hone::collect

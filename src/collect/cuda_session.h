@@ -24,7 +24,8 @@ class CudaSession {
   void Register(gpu::BufferRequested requested, gpu::BufferCompleted completed,
                 std::uint64_t (*clock)()) noexcept;
   bool registered() const { return registered_; }
-  void Forget() noexcept { registered_ = false; }  // another tool registers
+  // Another tool comes: we are not registered any more, and hold nothing of CUPTI.
+  void Forget() noexcept;
 
   // False: kernels cannot be recorded; everything is off again and why() says why.
   bool Enable() noexcept;
@@ -32,7 +33,8 @@ class CudaSession {
   bool enabled() const { return enabled_; }
 
   void Flush(bool forced) noexcept { cupti_.flush_all(forced ? gpu::kFlushForced : 0); }
-  // Detaches CUPTI from the process, as the tuning wants it. Everything was flushed.
+  // Detaches CUPTI from the process, as the tuning wants it: now, or at the end of the program's
+  // next call of CUDA (until then CUPTI's subscriber is held). Everything was flushed.
   void Finalize() noexcept;
 
   // One sentence about the last refusal, or empty. Holders of CUPTI are named.

@@ -22,11 +22,11 @@ struct CudaTuning {
   std::size_t device_ready = 0;  // devready: allocated before they are needed
   int pinned = -1;               // pinned: 0/1: in pinned host memory instead
   // --- What is recorded
-  bool kernels = true;       // kernel
-  bool copies = true;        // copy
-  bool sets = true;          // set
-  // CUPTI's own records of synchronization made a launch-bound loop on an H200 (CUDA 13.0) 1.3 to 1.5
-  // times as long, and it stayed so after they were off; the calls themselves say as much.
+  bool kernels = true;  // kernel
+  bool copies = true;   // copy
+  bool sets = true;     // set
+  // CUPTI's own records of synchronization made a launch-bound loop on an H200 (CUDA 13.0) 1.3
+  // to 1.5 times as long, and it stayed so after they were off; the calls themselves say as much.
   bool syncs = false;        // sync
   bool overhead = true;      // overhead
   bool memory = true;        // memory
@@ -47,7 +47,8 @@ struct CudaTuning {
   enum class Finalize : std::uint8_t { kNever, kInCallback, kNow };
   // Detached, the same loop ran as before it was ever recorded; with everything merely switched off
   // it stayed 4 to 16 % slower.
-  Finalize finalize = Finalize::kInCallback;  // finalize: none, callback, now: detach CUPTI at close
+  Finalize finalize =
+      Finalize::kInCallback;  // finalize: none, callback, now: detach CUPTI at close
 };
 
 // Reads `text` over the defaults; unknown keys and bad values are counted, not obeyed.

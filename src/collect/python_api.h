@@ -30,14 +30,10 @@ struct PythonApi {
   const char* (*PyUnicode_AsUTF8AndSize)(PyAddress text, std::intptr_t* bytes);
   std::intptr_t (*PyBytes_Size)(PyAddress bytes);
   char* (*PyBytes_AsString)(PyAddress bytes);
-  PyAddress (*PyImport_ImportModule)(const char* name);  // new reference or 0
-  PyAddress (*PyObject_CallMethod)(PyAddress object, const char* name, const char* format, ...);
   void (*Py_DecRef)(PyAddress object);
   void (*PyErr_Clear)();
   // Without it.
   PyAddress (*PyGILState_GetThisThreadState)();  // of the calling thread, 0 when it has none
-  int (*Py_IsInitialized)();
-  int (*Py_AddPendingCall)(int (*function)(void*), void* argument);
   // Data.
   PyAddress PyCode_Type;
   PyAddress PyUnicode_Type;

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 #include "collect/python_layout.h"
 
@@ -16,9 +17,13 @@ namespace hone::collect {
 
 class Output;
 
+// Files whose frames are left out of stacks: that the interpreter imports something is told by the
+// frames around them.
+inline constexpr std::string_view kImportSystem = "<frozen importlib.";
+
 enum : std::uint8_t {
   kFrameworkCode = 1,  // of torch, of generated code, of ours: not where a person would look
-  kHiddenCode = 2,     // the interpreter's own: no frame of the program
+  kHiddenCode = 2,     // the interpreter's own: not told
 };
 
 struct PythonCode {

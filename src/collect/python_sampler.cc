@@ -16,7 +16,6 @@
 #include "collect/options.h"
 #include "collect/python_frames.h"
 #include "collect/python_threads.h"
-#include "collect/python_windows.h"
 #include "collect/recorder.h"
 #include "collect/source.h"
 #include "collect/thread_state.h"
@@ -160,7 +159,6 @@ class PythonSource final : public Source {
   }
 
   void Close() noexcept override {
-    TellPython(false);
     const std::uint32_t turn = g_turn.load(std::memory_order_relaxed);
     if (turn % 2 == 0) return;
     g_turn.store(turn + 1, std::memory_order_release);
@@ -190,7 +188,6 @@ class PythonSource final : public Source {
     ForeignMemoryForked();
     g_python_stacks.Forked();
     PythonFramesForked();
-    PythonWindowsForked();
   }
 };
 PythonSource g_source;

@@ -18,7 +18,6 @@
 #include "collect/notes.h"
 #include "collect/options.h"
 #include "collect/process_facts.h"
-#include "collect/python_windows.h"
 #include "collect/run_file.h"
 #include "collect/slices.h"
 #include "collect/torch_ops.h"
@@ -303,7 +302,6 @@ void NoteStep(StepSign sign) noexcept {
   if (sampling != g_sampling.load(std::memory_order_relaxed)) {
     g_sampling.store(sampling, std::memory_order_relaxed);
     TorchSampleArguments(sampling);
-    TellPython(sampling);
   }
   if (action == Window::Action::kNone) return;
   g_want.store(action == Window::Action::kClose ? Want::kClose : Want::kOpen);

@@ -38,8 +38,8 @@ Table PythonRows(const analyze::PythonFacts& facts, const std::vector<analyze::P
 // "Python functions", and what samples stand behind them.
 std::string PythonTitle(const analyze::PythonFacts& facts, std::string title) {
   if (!facts.sampled) return title;
-  return title + " in the steady steps, by " + Count(facts.samples, "sample") + " (" +
-         HumanDuration(facts.sampled_ns) + "); error: of self, one standard deviation";
+  return title + ": " + Count(facts.samples, "sample") + ", " + HumanDuration(facts.sampled_ns) +
+         " of the steady steps";
 }
 
 }  // namespace

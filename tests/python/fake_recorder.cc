@@ -62,6 +62,7 @@ const char* hone_last_operator(void) noexcept {
   const char* name = std::getenv("HONE_FAKE_LAST_OPERATOR");
   return name == nullptr ? "aten::add" : name;
 }
+void hone_own(int on) noexcept { Say("own", on); }
 void hone_torch_refuse(const char* why) noexcept { Say("torch_refuse", why); }
 int hone_torch_probe(int stage) noexcept {
   Say("torch_probe", stage);
@@ -71,7 +72,6 @@ int hone_python_ready(int stage) noexcept {
   Say("python_ready", stage);
   return 0;
 }
-void hone_python_watch(int on) noexcept { Say("python_watch", on); }
 void hone_framework(const char* folder) noexcept { Say("framework", folder); }
 uint32_t hone_frame_here(int) noexcept { return 0; }
 int hone_frame_text(uint32_t, char*, int) noexcept { return -1; }

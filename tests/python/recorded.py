@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD", ROOT / "build"))
 LIBRARY = BUILD / "lib/hone/libhone_collect.so"
-FAKE = BUILD / "tests/libhone_fake_recorder.so"
-DUMP = BUILD / "tests/hone_dump_file"
+FAKE = BUILD / "test-tools/libfake_recorder.so"
+DUMP = BUILD / "test-tools/hone_dump"
 INJECT = ROOT / "python/inject"
 PROGRAMS = HERE / "programs"
 

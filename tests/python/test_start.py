@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sitecustomize that starts the recorder: silent, and nothing the program could stumble over."""
 import pathlib
+import re
 import unittest
 
 import recorded
@@ -69,6 +70,17 @@ class Start(unittest.TestCase):
                    "[signal.getsignal(s) for s in (2, 15, 11)], threading.active_count())", recorder=None)
         self.assertEqual(run.out.split("started")[0], bare.out.split("started")[0])
         self.assertEqual(run.out.split("]")[1:], bare.out.split("]")[1:])
+
+
+    @every_python
+    def test_forks_warn_as_ever(self, python):
+        # From 3.12 on a fork warns where there are threads; those of the recorder are none.
+        fork = "import os\npid = os.fork()\nif pid == 0: os._exit(0)\nos.waitpid(pid, 0)\n"
+        threads = "import threading, time\nthreading.Thread(target=time.sleep, args=(0.2,)).start()\n"
+        for code in (fork, fork + threads + fork, threads + fork, fork + fork):
+            run = Run("-W", "always", "-c", code, python=python)
+            bare = Run("-W", "always", "-c", code, recorder=None, python=python)
+            self.assertEqual(re.sub(r"pid=\d+", "", run.err), re.sub(r"pid=\d+", "", bare.err))
 
 
 class ImportHook(unittest.TestCase):

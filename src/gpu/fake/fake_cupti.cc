@@ -63,6 +63,7 @@ struct Fake {
   std::set<std::uint32_t> functions[3];  // by domain
   Callback callback = nullptr;
   std::set<std::uint32_t> called_back[3];
+  bool all_called_back[3] = {};
   Buffer current;
   std::vector<Buffer> waiting;  // full, not yet given back
   bool hold = false;
@@ -176,7 +177,8 @@ void PutApi(Fake& fake, std::unique_lock<std::mutex>& lock, std::uint32_t domain
   r.cbid = static_cast<std::uint32_t>(Number(w, "cbid"));
   r.thread = static_cast<std::uint32_t>(Number(w, "tid", 1));
   r.result = static_cast<std::uint32_t>(Number(w, "result"));
-  if (fake.callback != nullptr && fake.called_back[domain].count(r.cbid) != 0) {
+  if (fake.callback != nullptr &&
+      (fake.all_called_back[domain] || fake.called_back[domain].count(r.cbid) != 0)) {
     const Callback callback = fake.callback;
     std::uint64_t shared = 0;
     CallbackData info{};
@@ -557,10 +559,31 @@ FAKE CuptiResult cuptiEnableCallback(std::uint32_t, void*, std::uint32_t domain,
   return kCuptiOk;
 }
 
+FAKE CuptiResult cuptiEnableDomain(std::uint32_t, void*, std::uint32_t domain) {
+  Fake& fake = TheFake();
+  const std::lock_guard<std::mutex> lock(fake.mutex);
+  fake.all_called_back[domain] = true;
+  return kCuptiOk;
+}
+
+FAKE CuptiResult cuptiFinalize() {
+  Fake& fake = TheFake();
+  const std::lock_guard<std::mutex> lock(fake.mutex);
+  fake.requested = nullptr;
+  fake.completed = nullptr;
+  fake.clock = nullptr;
+  fake.kinds.clear();
+  return Called(fake, "finalize");
+}
+
 FAKE CuptiResult cuptiUnsubscribe(void*) {
   Fake& fake = TheFake();
   const std::lock_guard<std::mutex> lock(fake.mutex);
   fake.callback = nullptr;
+  for (int domain = 0; domain < 3; ++domain) {
+    fake.called_back[domain].clear();
+    fake.all_called_back[domain] = false;
+  }
   return Called(fake, "unsubscribe");
 }
 #endif

@@ -207,7 +207,7 @@ TEST_F(HoneTest, TheLongestStretchBetweenPausesIsAnalyzed) {
   EXPECT_EQ(trace->host.start_ns[0], 250);
   EXPECT_EQ(trace->host.start_ns[1], 905);
   EXPECT_EQ(trace->losses[LossKind::kRecordingGap].count, 1u);
-  EXPECT_EQ(trace->losses[LossKind::kRecordingGap].time_ns, 100);
+  EXPECT_EQ(trace->losses[LossKind::kRecordingGap].first_detail, "cuda: torch.profiler (100 ns)");
   EXPECT_EQ(trace->losses[LossKind::kOtherWindow].count, 2u);
   EXPECT_EQ(trace->losses[LossKind::kProcessKilled].count, 0u);
 }

@@ -59,7 +59,7 @@ void RecordedSpan::ReadMarks(const ProcessFile& leader) {
 void RecordedSpan::Report(LossLog& losses) const {
   for (const Gap& gap : gaps_) {
     const Nanos length = std::clamp<Nanos>(gap.span.length(), 0, trace::Builder::kMostTogether / 4);
-    losses.Add(LossKind::kRecordingGap, 1, length, gap.text + " (" + HumanDuration(length) + ")");
+    losses.Add(LossKind::kRecordingGap, 1, 0, gap.text + " (" + HumanDuration(length) + ")");
   }
   if (stretches_.size() < 2) return;
   Nanos others = 0;

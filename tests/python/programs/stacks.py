@@ -2,8 +2,10 @@
 """Stacks of every kind, read by the recorder and told by Python: both must be the same, to the line."""
 import asyncio
 import ctypes
+import importlib
 import os
 import sys
+import tempfile
 import threading
 
 library = ctypes.PyDLL(os.environ["HONE_LIBRARY"])
@@ -29,7 +31,8 @@ def told(frame):
     while frame is not None and len(found) < DEEPEST:
         code = frame.f_code
         name = getattr(code, "co_qualname", code.co_name)
-        found.append((code.co_filename, frame.f_lineno, name))
+        if not code.co_filename.startswith("<frozen importlib."):  # left out
+            found.append((code.co_filename, frame.f_lineno, name))
         frame = frame.f_back
     return found
 
@@ -139,6 +142,19 @@ def long_function():
     exec(compile(body + "  check()\n  for i in (1, 2):\n    check()\nlong()", "<long>", "exec"), scope)
 
 
+def imports():
+    # A module that checks while it is imported: the import system's own frames are left out.
+    sys.check = check
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "checks_itself.py"), "w") as file:
+            file.write("import sys\n\nsys.check()\n")
+        sys.path.insert(0, folder)
+        importlib.invalidate_caches()
+        sys.modules.pop("checks_itself", None)
+        import checks_itself  # noqa: F401
+        sys.path.remove(folder)
+
+
 def everything():
     check()
     Thing(3).value, Thing()[0], Thing().attribute, Thing.maker()
@@ -150,6 +166,8 @@ def everything():
     exceptions()
     made_at_run_time()
     long_function()
+    if threading.current_thread() is threading.main_thread():
+        imports()
 
 
 def main():

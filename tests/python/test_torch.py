@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What happens when a recorded program imports PyTorch, and that its results stay what they were."""
+import unittest
+
+import recorded
+from recorded import FAKE, Run, program
+
+
+@recorded.needs_torch
+class Torch(unittest.TestCase):
+    def run_torch(self, *arguments, **options):
+        return Run(*arguments, python=recorded.torch_python(), **options)
+
+    def both(self, *arguments):
+        bare = self.run_torch(*arguments, recorder=None)
+        run = self.run_torch(*arguments)
+        self.assertEqual(run.out, bare.out)
+        self.assertEqual(run.err, bare.err)
+        return run
+
+    def test_training_is_bit_for_bit_the_same(self):
+        run = self.both(program("train.py"))
+        self.assertGreater(len(run.rows("host")), 500)
+
+    def test_compiled_training_too(self):
+        run = self.both(program("train.py"), "compiled")
+        self.assertIn("recompiles 0", run.out)
+        names = {row[1]: row[2] for row in run.rows("strings")}
+        seen = [names[row[4]] for row in run.rows("host")]
+        self.assertGreater(sum("Torch-Compiled Region" in name for name in seen), 10)
+
+    def test_told_and_tested_once(self):
+        run = self.run_torch("-c", "import torch, torch.utils.data; import torch", recorder=FAKE,
+                             env={"HONE_FAKE_LAST_OPERATOR": "aten::mul"})
+        told = [call[1:] for call in run.calls("torch_ready", "torch_probe", "torch_refuse", "loss")]
+        self.assertEqual(told, [("torch_ready", ""), ("torch_probe", "1"), ("torch_probe", "2"),
+                                ("loss", "arguments in torch %s were not found: sequence numbers, shapes"
+                                 % dict(rest.split(" ", 1) for _, _, rest in run.calls("info"))["torch"])])
+
+    def test_a_torch_that_calls_back_otherwise_is_refused(self):
+        for env in ({"HONE_FAKE_LAST_OPERATOR": "garbage"},
+                    {"HONE_FAKE_LAST_OPERATOR": "aten::mul", "HONE_FAKE_OPERATORS": "0"}):
+            run = self.run_torch("-c", "import torch; print(torch.ones(2).sum().item())", recorder=FAKE, env=env)
+            self.assertEqual((run.out, run.err), ("2.0\n", ""))
+            (refused,) = run.calls("torch_refuse")
+            self.assertIn("operators are not recorded", refused[2])
+            self.assertEqual(run.calls("torch_probe"), [])
+
+    def test_nothing_to_register_for(self):
+        run = self.run_torch("-c", "import torch", recorder=FAKE, env={"HONE_FAKE_TORCH_READY": "-3"})
+        self.assertEqual(run.calls("torch_probe", "torch_refuse"), [])
+
+    def test_threads_of_torch_are_still_the_programs_choice(self):
+        # The self-test's operators must not make torch choose before the program has.
+        code = "import torch, os; os.environ['OMP_NUM_THREADS'] = '1'; os.environ['MKL_NUM_THREADS'] = '1'; " \
+               "print(torch.get_num_threads()); torch.set_num_interop_threads(1); print(torch.rand(3).tolist()[:0])"
+        self.both("-c", code)
+
+    def test_profiler_of_the_program_works_beside(self):
+        bare = self.run_torch(program("own_profiler.py"), recorder=None)
+        run = self.run_torch(program("own_profiler.py"))
+        self.assertEqual(run.out, bare.out)
+        self.assertIn("plain ['aten::mm', 'aten::sum']", run.out)
+        self.assertGreater(len(run.rows("host")), 50)
+
+
+class Profiler(unittest.TestCase):
+    """By a module that has the two functions: CUDA is not there to be profiled."""
+
+    CODE = """
+import enum, sys, types
+from _hone import _profiler
+Activity = enum.Enum("Activity", "CPU CUDA")
+fake = types.SimpleNamespace(_prepare_profiler=lambda *a, **k: "prepared", _disable_profiler=lambda: 1 / 0)
+_profiler.make_way(fake)
+def disable():
+    try: fake._disable_profiler()
+    except ZeroDivisionError: pass
+%s
+"""
+
+    def moves(self, code):
+        run = Run("-c", self.CODE % code, recorder=FAKE)
+        return [call[1] for call in run.calls("cuda_yield", "cuda_resume")]
+
+    def test_yields_to_a_profiler_of_the_gpu(self):
+        self.assertEqual(self.moves("print(fake._prepare_profiler(0, {Activity.CPU, Activity.CUDA})); disable()"),
+                         ["cuda_yield", "cuda_resume"])
+        self.assertEqual(self.moves("fake._prepare_profiler(0, activities={Activity.CUDA}, x=1); disable()"),
+                         ["cuda_yield", "cuda_resume"])
+
+    def test_once_and_only_then(self):
+        self.assertEqual(self.moves("fake._prepare_profiler(0, {Activity.CPU}); disable(); disable()"), [])
+        self.assertEqual(self.moves("for i in (1, 2): fake._prepare_profiler(0, {Activity.CUDA})\ndisable(); disable()"),
+                         ["cuda_yield", "cuda_resume"])
+
+
+if __name__ == "__main__":
+    recorded.main()
