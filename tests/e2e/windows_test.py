@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """When recording begins and ends: --steps, --seconds, --every, --all, --no-analyze, --quiet."""
+import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -92,6 +94,20 @@ class Windows(harness.Case):
         report = self.answer(done)
         unchecked = [rule["id"] for rule in report.get("not_checked", [])]
         self.assertNotIn("cpu-oversubscribed", unchecked)
+
+    def test_gpus(self):
+        tools = pathlib.Path(harness.HONE).parent / "test-tools"
+        if not (tools / "libfake_nvml.so").exists() or not (tools / "hone_rows").exists():
+            self.skipTest("test-tools are not built")
+        done = self.run_hone([sys.executable, self.script(harness.MARKS), "3000"], ["--all"],
+                             env={**os.environ, "HONE_NVML": str(tools / "libfake_nvml.so"),
+                                  "HONE_FAKE_NVML": "devices=2,gpm=1,throttle=4"})
+        rows = subprocess.run([tools / "hone_rows", done.out / "machine.hone", "counters", "@track",
+                               "@series", "value"], capture_output=True, text=True, check=True).stdout
+        for series in ("throttle_reasons", "sm_clock_mhz", "power_watts", "sm_active_pct"):
+            self.assertRegex(rows, rf"GPU 0 {series} ")
+            self.assertRegex(rows, rf"GPU 1 {series} ")
+        self.assertRegex(rows, r"GPU 0 throttle_reasons 4\n")
 
 
 if __name__ == "__main__":
