@@ -138,6 +138,12 @@ PythonCode* PythonCodes::Find(PyAddress code, std::uint64_t print) noexcept {
   return nullptr;
 }
 
+bool PythonCodes::IsStill(PyAddress code, std::uint64_t print) const noexcept {
+  std::uint64_t now = 0;
+  bool lasting = false;
+  return ReadFingerPrints(&code, 1, &now, &lasting) && now == print;
+}
+
 PythonCode* PythonCodes::Add(PyAddress code, std::uint64_t print) noexcept {
   PyAddress file = 0, name = 0;
   std::int32_t first_line = 0;
@@ -163,9 +169,7 @@ PythonCode* PythonCodes::Add(PyAddress code, std::uint64_t print) noexcept {
   if (first_line <= 0 && file_name == function) flags = kHiddenCode;
 
   // Another thread's code may have gone while we read: then this is not it.
-  std::uint64_t now = 0;
-  bool lasting = false;
-  if (!ReadFingerPrints(&code, 1, &now, &lasting) || now != print) return nullptr;
+  if (!IsStill(code, print)) return nullptr;
 
   const std::uint32_t id = count_.load(std::memory_order_relaxed) + 1 < kCodes
                                ? count_.fetch_add(1, std::memory_order_relaxed) + 1

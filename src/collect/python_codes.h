@@ -42,22 +42,25 @@ class PythonCodes {
 
   // Distinguishes code objects that stood at the same address, one after the other. For the warm
   // path: `code` is alive (its frame is on the calling thread's stack). About 2 ns.
-  std::uint64_t FingerPrint(PyAddress code) const noexcept {
+  // `lasting`: code of a kind that is hardly ever freed.
+  std::uint64_t FingerPrint(PyAddress code, bool* lasting) const noexcept {
     const PyAddress file = Load(code + layout_->code_file);
     const PyAddress name = Load(code + layout_->code_name);
     const PyAddress table = Load(code + layout_->code_table);
     // The interpreter's own code may have none of them.
-    if (file == 0 || table == 0 ||
-        (name != layout_->module_name &&
-         *reinterpret_cast<const char*>(file + layout_->text.data[0]) == '/')) {
-      return Mix(file, name, table);
-    }
-    return PassingPrint(file, name, table);
+    *lasting = file == 0 || table == 0 ||
+               (name != layout_->module_name &&
+                *reinterpret_cast<const char*>(file + layout_->text.data[0]) == '/');
+    return *lasting ? Mix(file, name, table) : PassingPrint(file, name, table);
   }
-  // The same of code that may be gone: false then. `lasting`: code of a kind that is hardly ever
-  // freed.
+  std::uint64_t FingerPrint(PyAddress code) const noexcept {
+    bool lasting = false;
+    return FingerPrint(code, &lasting);
+  }
+  // The same of code that may be gone: false then.
   bool ReadFingerPrints(const PyAddress* codes, int count, std::uint64_t* prints,
                         bool* lasting) const noexcept;
+  bool IsStill(PyAddress code, std::uint64_t print) const noexcept;
 
   // Null when the table or the names are full, or when this is no code object (any more). About
   // 10 ns; microseconds the first time.

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -13,13 +14,14 @@
 #include "collect/python_stacks.h"
 
 namespace hone::collect {
+
+PythonInUse g_python;
+
 namespace {
 
 constexpr int kDeepest = 96;  // frames of a stack, the interpreter's own entries among them
 
-PythonLayout g_layout;
-PythonApi g_api;
-std::atomic<bool> g_known{false};
+const PythonLayout& g_layout = g_python.layout;
 
 // What a thread remembers of its last stack. Most of it stands still from one operator to the next,
 // so only the frames that changed are looked up.
@@ -27,19 +29,25 @@ struct Memo {
   Memo* next;  // of all; never unlinked
   std::atomic<bool> taken;
   int count;
-  struct Step {
-    PyAddress code;
-    PyAddress instruction;  // as the frame has it
-    std::uint64_t print;
-    std::uint32_t id;
-    bool is_code;
-  } steps[kDeepest];  // outermost first
+  // One a frame, outermost first.
+  PyAddress instruction[kDeepest];  // as the frame has it
+  PyAddress code[kDeepest];
+  std::uint64_t print[kDeepest];
+  std::uint32_t id[kDeepest];
+  std::uint8_t check[kDeepest];  // Check
+
   static constexpr std::size_t kCodes = 32;
   struct Code {
     PyAddress address;
     std::uint64_t print;
     const PythonCode* code;
   } codes[kCodes];
+};
+// What besides the instruction says that a frame stands where the remembered one stood.
+enum Check : std::uint8_t {
+  kNothing = 0,  // an address says its code as well, and the code is of a kind that stays
+  kCode = 1,     // a number says nothing of the code
+  kPrint = 2,    // other code may have come to this address
 };
 constexpr std::size_t kMemoBytes = 4096;
 static_assert(sizeof(Memo) <= kMemoBytes);
@@ -123,7 +131,7 @@ bool IsFramework(Memo* memo, PyAddress address) noexcept {
 // The calling thread's frames, innermost first, and of those deeper than kDeepest the innermost.
 int Walk(Memo* memo, bool skip_framework, PyAddress* frames) noexcept {
   constexpr int kMostSkipped = 4 * kDeepest;
-  const PyAddress thread = g_api.PyGILState_GetThisThreadState();
+  const PyAddress thread = g_python.api.PyGILState_GetThisThreadState();
   PyAddress frame = thread != 0 ? TopFrame(thread) : 0;
   if (skip_framework) {
     for (int skipped = 0; frame != 0 && skipped < kMostSkipped; ++skipped) {
@@ -139,57 +147,59 @@ int Walk(Memo* memo, bool skip_framework, PyAddress* frames) noexcept {
   return count;
 }
 
-// Whether the frame stands where this step stood.
-bool IsSame(const Memo::Step& step, PyAddress code, PyAddress instruction) noexcept {
-  return step.code == code && step.instruction == instruction &&
-         (!step.is_code || step.print == g_python_stacks.codes().FingerPrint(code));
+// Whether frame `i` stands where the remembered one stood.
+inline bool IsSame(const Memo& memo, int i, PyAddress frame) noexcept {
+  if (memo.instruction[i] != InstructionOf(frame)) return false;
+  if (memo.check[i] == kNothing) return true;
+  const PyAddress code = CodeOf(frame);
+  if (memo.code[i] != code) return false;
+  return memo.check[i] == kCode || memo.print[i] == g_python_stacks.codes().FingerPrint(code);
 }
 
-void Look(Memo::Step& step, PyAddress code, PyAddress instruction, std::uint32_t caller) noexcept {
-  step = {code, instruction, 0, caller, IsCode(code)};
-  if (!step.is_code) return;
-  step.print = g_python_stacks.codes().FingerPrint(code);
-  const std::uint32_t found =
-      g_python_stacks.Find({code, step.print, g_layout.OffsetOf(instruction, code)}, caller);
-  if (found != PythonStacks::kGone) step.id = found;
+void Look(Memo& memo, int i, PyAddress frame, std::uint32_t caller) noexcept {
+  const PyAddress code = CodeOf(frame);
+  memo.instruction[i] = InstructionOf(frame);
+  memo.code[i] = code;
+  memo.id[i] = caller;
+  memo.check[i] = kCode;
+  if (!IsCode(code)) return;
+  bool lasting = false;
+  memo.print[i] = g_python_stacks.codes().FingerPrint(code, &lasting);
+  if (!lasting) memo.check[i] = kPrint;
+  if (lasting && g_layout.form == InstructionForm::kAddress) memo.check[i] = kNothing;
+  const std::uint32_t found = g_python_stacks.Find(
+      {code, memo.print[i], g_layout.OffsetOf(memo.instruction[i], code)}, caller);
+  if (found != PythonStacks::kGone) memo.id[i] = found;
 }
 
-std::uint32_t IdOf(Memo* memo, const PyAddress* frames, int count) noexcept {
-  std::uint32_t id = 0;
+std::uint32_t IdOf(Memo& memo, const PyAddress* frames, int count) noexcept {
   int i = 0;
-  for (; i < count && i < memo->count; ++i) {
-    const PyAddress frame = frames[count - 1 - i];
-    if (!IsSame(memo->steps[i], CodeOf(frame), InstructionOf(frame))) break;
-    id = memo->steps[i].id;
-  }
+  const int both = std::min(count, memo.count);
+  while (i < both && IsSame(memo, i, frames[count - 1 - i])) ++i;
   // What follows a stack that is the start of the remembered one is still what it was.
-  if (i == count) return id;
-  for (; i < count; ++i) {
-    const PyAddress frame = frames[count - 1 - i];
-    Look(memo->steps[i], CodeOf(frame), InstructionOf(frame), id);
-    id = memo->steps[i].id;
+  if (i < count) {
+    memo.count = i;
+    for (; i < count; ++i) Look(memo, i, frames[count - 1 - i], i == 0 ? 0 : memo.id[i - 1]);
+    memo.count = count;
   }
-  memo->count = count;
-  return id;
+  return count == 0 ? 0 : memo.id[count - 1];
 }
 
 std::uint32_t Here(bool skip_framework) noexcept {
-  if (!g_known.load(std::memory_order_acquire)) return 0;
+  if (!g_python.known.load(std::memory_order_acquire)) return 0;
   Memo* const memo = t_memo != nullptr ? t_memo : MakeMemo();
   if (memo == nullptr) return 0;
   PyAddress frames[kDeepest];
   int count = Walk(memo, skip_framework, frames);
   if (count == 0 && skip_framework) count = Walk(memo, false, frames);
-  return IdOf(memo, frames, count);
+  return IdOf(*memo, frames, count);
 }
 
 }  // namespace
 
-bool PythonKnown() noexcept { return g_known.load(std::memory_order_acquire); }
+bool PythonKnown() noexcept { return g_python.known.load(std::memory_order_acquire); }
 std::uint32_t FrameHere() noexcept { return Here(true); }
 std::uint32_t WholeFrameHere() noexcept { return Here(false); }
-const PythonLayout& GetPythonLayout() noexcept { return g_layout; }
-const PythonApi& GetPythonApi() noexcept { return g_api; }
 void AddFrameworkFolder(const char* folder) noexcept {
   if (folder != nullptr) g_python_stacks.codes().AddFramework(folder);
 }
@@ -211,10 +221,5 @@ void PythonFramesForked() noexcept {
     if (memo != t_memo) memo->taken.store(false, std::memory_order_relaxed);
   }
 }
-
-// Used by python_learn.cc, which fills them in.
-PythonLayout& MutablePythonLayout() noexcept { return g_layout; }
-PythonApi& MutablePythonApi() noexcept { return g_api; }
-void SetPythonKnown(bool known) noexcept { g_known.store(known, std::memory_order_release); }
 
 }  // namespace hone::collect

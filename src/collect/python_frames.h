@@ -6,6 +6,7 @@
 // left alone and the file says so.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "collect/python_layout.h"
@@ -35,9 +36,13 @@ void AddFrameworkFolder(const char* folder) noexcept;
 // What a frame's id means, for tests: see hone_frame_text.
 int FrameText(std::uint32_t id, char* text, int bytes) noexcept;
 
-// Of the interpreter in use; valid when PythonKnown().
-const PythonLayout& GetPythonLayout() noexcept;
-const PythonApi& GetPythonApi() noexcept;
+// The interpreter of this process, as far as it was learnt.
+struct PythonInUse {
+  PythonLayout layout;
+  PythonApi api;
+  std::atomic<bool> known{false};  // set last
+};
+extern PythonInUse g_python;
 
 void PythonFramesForked() noexcept;
 

@@ -12,18 +12,13 @@
 #include "collect/recorder.h"
 
 namespace hone::collect {
-
-PythonLayout& MutablePythonLayout() noexcept;
-PythonApi& MutablePythonApi() noexcept;
-void SetPythonKnown(bool known) noexcept;
-
 namespace {
 
 enum class State { kNew, kLearnt, kTested, kInUse, kOff };
 State g_state = State::kNew;  // under the GIL
 
 int Refuse(const char* what, const char* detail) noexcept {
-  SetPythonKnown(false);
+  g_python.known.store(false, std::memory_order_release);
   g_state = State::kOff;
   char why[256];
   std::snprintf(why, sizeof(why), "%s%s; no Python lines in this process", what, detail);
@@ -32,7 +27,7 @@ int Refuse(const char* what, const char* detail) noexcept {
 }
 
 int Learn() noexcept {
-  PythonApi& api = MutablePythonApi();
+  PythonApi& api = g_python.api;
   if (const char* missing = FindPythonApi(&api)) {
     return Refuse("this Python has no function ", missing);
   }
@@ -40,8 +35,8 @@ int Learn() noexcept {
   if (const char* missing = LearnLayout(api, &layout)) {
     return Refuse("in this Python's memory was not found: ", missing);
   }
-  MutablePythonLayout() = layout;
-  if (!g_python_stacks.Prepare(MutablePythonLayout())) {
+  g_python.layout = layout;
+  if (!g_python_stacks.Prepare(g_python.layout)) {
     return Refuse("no memory for Python's frames; raise HONE_MEMORY_BYTES", "");
   }
   g_state = State::kLearnt;
@@ -79,12 +74,12 @@ const char* Difference(const PythonApi& api, const KnownFrame& told, std::uint32
 }
 
 int Test() noexcept {
-  const PythonApi& api = GetPythonApi();
+  const PythonApi& api = g_python.api;
   KnownStack told;
   if (const char* missing = AskStack(api, &told)) return Refuse("Python does not tell ", missing);
-  SetPythonKnown(true);
+  g_python.known.store(true, std::memory_order_release);
   std::uint32_t id = WholeFrameHere();
-  SetPythonKnown(g_state == State::kInUse);
+  g_python.known.store(false, std::memory_order_release);
   for (int i = 0; i < told.count; ++i) {
     if (TextOf(api, told.frames[i].file).starts_with(kImportSystem)) continue;
     if (const char* what = Difference(api, told.frames[i], id)) {
@@ -103,20 +98,22 @@ int Test() noexcept {
 
 int LearnPython(int stage) noexcept {
   if (g_state == State::kOff) return -1;
+  // A second interpreter in the process, or one that was ended and started again: the same code. (A
+  // test there could fail: to 3.11 a thread is found by the first interpreter it ran.)
+  if (g_state == State::kInUse) return 0;
   switch (stage) {
-    case 0: return g_state == State::kNew ? Learn() : 0;
+    case 0: return Learn();
     case 1: return g_state == State::kNew ? Refuse("stage 0 was not done", "") : Test();
-    default:
-      if (g_state == State::kInUse) return 0;
-      if (g_state != State::kTested) return Refuse("no stack was tested", "");
-      // The stacks of the test are nobody's.
-      g_python_stacks.Forked();
-      PythonFramesForked();
-      g_state = State::kInUse;
-      SetPythonKnown(true);
-      AddPythonSource();
-      return 0;
+    default: break;
   }
+  if (g_state != State::kTested) return Refuse("no stack was tested", "");
+  // The stacks of the test are nobody's.
+  g_python_stacks.Forked();
+  PythonFramesForked();
+  g_state = State::kInUse;
+  g_python.known.store(true, std::memory_order_release);
+  AddPythonSource();
+  return 0;
 }
 
 }  // namespace hone::collect

@@ -119,7 +119,7 @@ void* SamplerMain(void* argument) noexcept {
     Sleep(g_turn, turn, 1'000'000);
     nobody = 0;
   }
-  if (g_threads.Prepare(GetPythonLayout(), g_python_stacks)) {
+  if (g_threads.Prepare(g_python.layout, g_python_stacks)) {
     SampleFor(turn);
   } else {
     NoteLoss("python", 1, "threads' numbers were not found in memory; no samples of Python stacks");

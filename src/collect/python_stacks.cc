@@ -83,6 +83,8 @@ std::uint32_t PythonStacks::Add(const Key& key, const RawFrame& frame,
   if (code == nullptr) return codes_.full() ? caller : kGone;
   if ((code->flags.load(std::memory_order_relaxed) & kHiddenCode) != 0) return caller;
   const int line = LineOf(frame, code->first_line);
+  // Another thread's code may have gone while we read, and its table with it.
+  if (!codes_.IsStill(frame.code, frame.print)) return kGone;
   const Key by_line{code->id, ~std::uint64_t{0}, line, caller};
   std::uint32_t id = Look(by_line);
   if (id == 0) {

@@ -134,6 +134,7 @@ int ReadText(const PythonLayout& layout, PyAddress object, char* to, std::size_t
     for (std::size_t i = 0; i < count; ++i) {
       if (written + 4 > most) return static_cast<int>(written);
       const std::uint32_t character = CharacterAt(part, kWidths[which], i);
+      if (character > 0x10ffff) return -1;  // not a string any more
       // A zero would end the name for whoever reads it as C does.
       written += AppendUtf8(character == 0 ? 0xfffd : character, to + written);
     }

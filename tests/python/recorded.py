@@ -87,7 +87,7 @@ class Run:
         """Rows of all files: [[table, column, …]]."""
         found = []
         for path in self.files():
-            text = subprocess.run([DUMP, path], capture_output=True, text=True, check=True).stdout
+            text = subprocess.run([DUMP, path], capture_output=True, check=True).stdout.decode("utf-8", "replace")
             found += [line.split("\t") for line in text.splitlines()]
         return [row for row in found if not tables or row[0] in tables]
 

@@ -17,7 +17,7 @@ class Frames(unittest.TestCase):
             with self.subTest(version):
                 run = Run(program("stacks.py"), python=python)
                 self.assertRegex(run.out, r"checked \d{4}")
-                self.assertEqual(run.rows("losses"), [])
+                self.assertEqual([row for row in run.rows("losses") if row[1] != "python samples"], [])
 
     def test_without_sampling_and_without_python(self):
         run = Run("-c", "import time; time.sleep(0.1)", env={"HONE_STACK_HZ": "0"})
