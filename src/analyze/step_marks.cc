@@ -158,9 +158,9 @@ std::vector<RowId> OptimizerRows(const trace::Trace& trace) {
   return most == by_thread.end() ? std::vector<RowId>{} : *most;
 }
 
-// Smallest p with key[i] == key[i + p] in the later half, at least two cycles long; 0: none up to 16.
-// The first steps differ for reasons of their own (state is built, memory is asked of the driver): a
-// period that were looked for from the second cycle on would be as long as they last.
+// Smallest p with key[i] == key[i + p] in the later half, at least two cycles long; 0: none up
+// to 16. The first steps differ for reasons of their own (state is built, memory is asked of the
+// driver): a period that were looked for from the second cycle on would be as long as they last.
 template <typename Key>
 std::size_t Period(const std::vector<Key>& keys) {
   for (std::size_t p = 1; p <= 16 && 2 * p <= keys.size(); ++p) {
