@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 
+#include "record/proc_file.h"
 #include "wire/file_reader.h"
 
 namespace hone::record {
@@ -88,6 +89,13 @@ TEST_F(MachineSamplerTest, FollowsTheProgramAndItsChildren) {
   ::kill(child, SIGKILL);
   ::kill(program, SIGKILL);
   ::waitpid(program, nullptr, 0);
+  // The child dies in its own time, and stays a zombie where nobody adopts it.
+  const std::string stat = "/proc/" + std::to_string(child) + "/stat";
+  for (int i = 0; i < 1000; ++i) {
+    const auto now = ParseStat(ReadOnce(stat.c_str()));
+    if (!now || now->state == 'Z') break;
+    ::usleep(10'000);
+  }
   for (int i = 0; i < 3; ++i) sampler->Sample(static_cast<std::uint32_t>(program), {});
   sampler->Finish({{"exit_code", "137"}});
 
