@@ -9,6 +9,7 @@ block the device is waited for, so a block holds all its work; nothing is done i
 """
 import argparse
 import json
+import os
 import runpy
 import sys
 import time
@@ -72,6 +73,7 @@ def main():
 
         register_optimizer_step_post_hook(switch)
     sys.argv = [options.script, *options.arguments]
+    sys.path[0] = os.path.dirname(os.path.abspath(options.script))  # as Python itself does
     runpy.run_path(options.script, run_name="__main__")
     with open(options.out, "w", encoding="utf-8") as file:
         json.dump(blocks.result(), file)

@@ -261,7 +261,7 @@ TEST(Efficiency, AMillionNestedCallsAreLinear) {
 // Empty when the shared data is not here.
 std::string SharedFile(const std::string& file) {
   const char* variable = std::getenv("HONE_SHARED");
-  const auto beside = std::filesystem::path(__FILE__).parent_path() / ".." / ".." / ".." / "shared";
+  const auto beside = std::filesystem::path(HONE_SOURCE_DIR) / ".." / "shared";
   const auto path = (variable != nullptr ? std::filesystem::path(variable) : beside) / file;
   return std::filesystem::exists(path) ? path.string() : "";
 }

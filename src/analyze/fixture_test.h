@@ -14,7 +14,7 @@ namespace hone::analyze {
 // $HONE_SHARED, else the folder "shared" beside the repository.
 inline std::string SharedPath(const std::string& file) {
   const char* variable = std::getenv("HONE_SHARED");
-  const auto root = std::filesystem::path(__FILE__).parent_path() / ".." / ".." / ".." / "shared";
+  const auto root = std::filesystem::path(HONE_SOURCE_DIR) / ".." / "shared";
   return (variable != nullptr ? std::filesystem::path(variable) : root) / file;
 }
 #define HONE_SKIP_WITHOUT(path) \

@@ -158,12 +158,14 @@ std::vector<RowId> OptimizerRows(const trace::Trace& trace) {
   return most == by_thread.end() ? std::vector<RowId>{} : *most;
 }
 
-// Smallest p with key[i] == key[i + p] from the second cycle on (state is built in the first), and
-// at least two cycles after it; 0: none up to 16.
+// Smallest p with key[i] == key[i + p] in the later half, at least two cycles long; 0: none up
+// to 16. The first steps differ for reasons of their own (state is built, memory is asked of the
+// driver): a period that were looked for from the second cycle on would be as long as they last.
 template <typename Key>
 std::size_t Period(const std::vector<Key>& keys) {
   for (std::size_t p = 1; p <= 16 && 2 * p <= keys.size(); ++p) {
-    const std::size_t from = keys.size() >= 3 * p ? p : 0;
+    const std::size_t from =
+        keys.size() >= 3 * p ? std::min(keys.size() - 2 * p, std::max(p, keys.size() / 2)) : 0;
     bool periodic = true;
     for (std::size_t i = from; i + p < keys.size() && periodic; ++i) {
       periodic = keys[i] == keys[i + p];

@@ -212,6 +212,19 @@ void TransformerStep(StepsTest*, Nanos& at, const std::function<void(Nanos, cons
   kernel(at += 10, "adam");
 }
 
+TEST_F(StepsTest, FirstStepsThatAskTheDriverForMemoryAreNoCycle) {
+  for (int i = 0; i < 30; ++i) {
+    Mark(100 * i, 100 * i + 50, "Optimizer.step#Adam.step");
+    // Up to the tenth step its allocations come and go; then every step is the same.
+    for (int call = 0; i < 10 && call < i % 3; ++call) {
+      Mark(100 * i + 10 * call + 1, 100 * i + 10 * call + 5, "cudaMalloc", SliceKind::kApi);
+    }
+  }
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kOptimizer);
+  EXPECT_EQ(steps.steps.size(), 29u);
+}
+
 TEST_F(StepsTest, RepeatingKernels) {
   Nanos at = 0;
   const auto kernel = [&](Nanos start, const char* name) { Kernel(start, start + 8, name); };

@@ -248,7 +248,7 @@ class Judge {
   std::string StepCall() const { return IsHone() ? "hone.step()" : "prof.step()"; }
 
   // What hone's own recorder says about its recording. A process that was killed loses a tenth of a
-  // second and no trust.
+  // second and no trust; nor does a record in a hundred change a ranking.
   void Recording() {
     const auto of_events = [&](std::uint64_t count) {
       return Share(static_cast<double>(count),
@@ -269,10 +269,10 @@ class Judge {
     for (const Kind& kind : kKinds) {
       const LossCount& loss = trace_.losses[kind.kind];
       if (loss.count == 0) continue;
-      const bool much =
-          kind.kind == LossKind::kNotRecorded && of_events(loss.count) > kUnreadablePoor;
+      const double share = kind.kind == LossKind::kNotRecorded ? of_events(loss.count) : 0;
+      if (kind.kind == LossKind::kNotRecorded && share <= kUnlinkedPartial) continue;
       const std::string where = loss.first_detail.empty() ? "" : " (" + loss.first_detail + ")";
-      Add(much ? Verdict::kPoor : Verdict::kPartial,
+      Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
           fmt::format("{} {}{}; {}", Thousands(loss.count), loss.count == 1 ? kind.one : kind.many,
                       where, Describe(kind.kind).help));
     }

@@ -61,7 +61,7 @@ constexpr LossInfo kLosses[] = {
     {"recording-gap", Severity::kDataLoss, "pauses, in which another tool had the device",
      "run without that tool, or let hone record after it"},
     {"other-window", Severity::kInfo, "other stretches of this recording are left out",
-     "the longest is analyzed"},
+     "the latest whole window is analyzed"},
     {"not-recorded", Severity::kDataLoss, "records are missing, as the recorder says",
      "give it more memory or record less, as the reason says"},
     {"arguments-inferred", Severity::kInfo,

@@ -32,6 +32,12 @@ namespace fs = std::filesystem;
 // Below the program's own priority: it is the one that is to run.
 constexpr int kNiceWhileRunning = 10;
 
+// The program is the one that is to run, and the last one that the system should kill.
+void StepBack() {
+  ::setpriority(PRIO_PROCESS, 0, kNiceWhileRunning);
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
+}
+
 // "hone-train-…" for a folder inside the current one.
 std::string Shown(const std::string& folder) {
   std::error_code error;
@@ -53,6 +59,12 @@ Status WriteFile(const std::string& path, const std::function<Status(std::ostrea
   std::error_code ignored;
   fs::remove(beside, ignored);
   return Error(fmt::format("{}: cannot be written: {}", path, why));
+}
+
+// Neither operators nor device work nor steps: a screen of what is missing would help nobody.
+bool HasLittleToTell(const report::Report& report) {
+  const analyze::Facts& facts = report.leading().facts;
+  return !facts.timeline && !facts.ops && facts.steps.source == analyze::StepSource::kNone;
 }
 
 const char* SignalName(int number) {
@@ -156,6 +168,15 @@ int RunListener::Answer(const report::Report& report, const record::Closing& clo
     Say(Summary(report, closing));
     return code;
   }
+  if (HasLittleToTell(report)) {
+    const bool python = report.leading().facts.python.has_value();
+    Say(fmt::format("{} used neither PyTorch nor CUDA and marked no steps; {}", plan_.program,
+                    python
+                        ? fmt::format("where Python spent its time: hone analyze {} --table python",
+                                      shown_folder_)
+                        : "hone help run says what hone looks at"));
+    return code;
+  }
   std::ostringstream answer;
   // As for stdout, but where stderr goes.
   const Console there{answer, answer, console_.err_fd, console_.err_fd};
@@ -184,7 +205,7 @@ int RunListener::Analyze(const record::Closing& closing) {
 }
 
 int RunListener::AnalyzeFolder(const record::Closing& closing) {
-  if (!closing.program_ended) ::setpriority(PRIO_PROCESS, 0, kNiceWhileRunning);
+  if (!closing.program_ended) StepBack();
   if (record::LookInto(plan_.folder).files == 0) {
     if (!plan_.quiet) Say(WhyNothing(closing));
     return kExitFine;
@@ -216,6 +237,11 @@ void RunListener::Analyzed(const record::Closing& closing, int status, bool abor
                     memory ? " (out of memory?)" : "", later));
   }
   static_cast<void>(closing);
+}
+
+void RunListener::CannotAnalyze(int error) {
+  Say(fmt::format("the analysis cannot be started: {}; later: hone analyze {}",
+                  std::strerror(error), shown_folder_));
 }
 
 void RunListener::ProgramEnded(int status) {

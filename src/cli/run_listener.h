@@ -36,6 +36,7 @@ class RunListener : public record::SessionListener {
   void Closed(const record::Closing& closing) override;
   int Analyze(const record::Closing& closing) override;
   void Analyzed(const record::Closing& closing, int status, bool aborted) override;
+  void CannotAnalyze(int error) override;
   void ProgramEnded(int status) override;
 
  private:

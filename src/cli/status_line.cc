@@ -2,6 +2,7 @@
 #include "cli/status_line.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/terminal.h"
 #include "base/utf8.h"
@@ -22,6 +23,7 @@ void StatusLine::Show(const std::string& text) {
   if (!shown_ || text == text_) return;
   const Clock::time_point now = Clock::now();
   if (now - last_ < 1s) return;
+  if (::tcgetpgrp(fd_) != ::getpgrp()) return;  // in the background: the terminal is another's
   const std::string bytes = Draw(text, TerminalWidth(fd_));
   if (bytes.empty()) return;
   last_ = now;

@@ -46,7 +46,11 @@ int hone_frame_text(uint32_t frame, char* text, int bytes) noexcept {
 void hone_step(void) noexcept {
   if (!RecorderStarted() && !(RecorderWanted() && StartRecorder())) return;
   static std::atomic<std::int64_t> count{0};
-  NoteMark(static_cast<std::uint8_t>(hone::wire::MarkKind::kStep), count.fetch_add(1), "");
+  const std::int64_t number = count.fetch_add(1);
+  // Between windows steps are counted, and nothing is kept of them.
+  if (Recording()) {
+    NoteMark(static_cast<std::uint8_t>(hone::wire::MarkKind::kStep), number, "");
+  }
   NoteStep(StepSign::kExplicit);
 }
 

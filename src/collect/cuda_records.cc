@@ -35,8 +35,10 @@ std::uint64_t CudaRecords::Time(std::uint64_t time) const noexcept {
   return time >= theirs_ ? ours_ + TicksIn(time - theirs_) : ours_ - TicksIn(theirs_ - time);
 }
 
-void CudaRecords::Untimed(std::uint64_t start, std::uint64_t end) noexcept {
-  if (start == 0 && end == 0) ++tally_.untimed;
+bool CudaRecords::Untimed(std::uint64_t start, std::uint64_t end) noexcept {
+  if (start != 0 || end != 0) return false;
+  ++tally_.untimed;
+  return closed_;
 }
 
 // CUPTI counts in 32 bits and starts again; rows count on. Records come out of order, but never by
@@ -54,7 +56,7 @@ std::int64_t CudaRecords::Correlation(std::uint32_t id) noexcept {
 void CudaRecords::Kernel(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {
   gpu::KernelRecord r{};
   if (!Read(from, bytes, kLeastKernel, r)) return;
-  Untimed(r.start, r.end);
+  if (Untimed(r.start, r.end)) return;
   const std::uint64_t start = Time(r.start);
   output.Row(Table::kKernels, start, Span(start, Time(r.end)), r.device, r.context, r.stream,
              Correlation(r.correlation), r.name == nullptr ? kUnnamed : InternNameAt(r.name),
@@ -65,7 +67,7 @@ void CudaRecords::Kernel(const std::uint8_t* from, std::size_t bytes, Output& ou
 void CudaRecords::Copy(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {
   gpu::MemcpyRecord r{};
   if (!Read(from, bytes, kLeastCopy, r)) return;
-  Untimed(r.start, r.end);
+  if (Untimed(r.start, r.end)) return;
   const std::uint64_t start = Time(r.start);
   output.Row(Table::kCopies, start, Span(start, Time(r.end)), r.device, r.context, r.stream,
              Correlation(r.correlation), r.bytes, r.copy_kind, r.source_kind, r.target_kind, -1,
@@ -75,7 +77,7 @@ void CudaRecords::Copy(const std::uint8_t* from, std::size_t bytes, Output& outp
 void CudaRecords::PeerCopy(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {
   gpu::MemcpyPeerRecord r{};
   if (!Read(from, bytes, kLeastPeer, r)) return;
-  Untimed(r.start, r.end);
+  if (Untimed(r.start, r.end)) return;
   const std::uint64_t start = Time(r.start);
   output.Row(Table::kCopies, start, Span(start, Time(r.end)), r.device, r.context, r.stream,
              Correlation(r.correlation), r.bytes, r.copy_kind, r.source_kind, r.target_kind,
@@ -85,7 +87,7 @@ void CudaRecords::PeerCopy(const std::uint8_t* from, std::size_t bytes, Output& 
 void CudaRecords::Set(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {
   gpu::MemsetRecord r{};
   if (!Read(from, bytes, kLeastSet, r)) return;
-  Untimed(r.start, r.end);
+  if (Untimed(r.start, r.end)) return;
   const std::uint64_t start = Time(r.start);
   output.Row(Table::kSets, start, Span(start, Time(r.end)), r.device, r.context, r.stream,
              Correlation(r.correlation), r.bytes, r.memory_kind, r.graph, r.graph_node);
@@ -130,7 +132,7 @@ void CudaRecords::Memory(const std::uint8_t* from, std::size_t bytes, Output& ou
 void CudaRecords::Graph(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {
   gpu::GraphTraceRecord r{};
   if (!Read(from, bytes, sizeof r, r)) return;
-  Untimed(r.start, r.end);
+  if (Untimed(r.start, r.end)) return;
   const std::uint64_t start = Time(r.start);
   output.Row(Table::kGraphs, start, Span(start, Time(r.end)), r.device, r.stream,
              Correlation(r.correlation), r.graph);

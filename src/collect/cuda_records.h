@@ -33,6 +33,9 @@ class CudaRecords {
   std::size_t Count(std::uint8_t* data, std::size_t valid) const noexcept;
 
   // Since they were last asked for.
+  // After the end of a window: work that was launched and had not run has no times, and is no loss.
+  void Closed(bool closed) noexcept { closed_ = closed; }
+
   struct Tally {
     std::uint64_t records = 0;  // decoded
     std::uint64_t untimed = 0;  // device work whose times CUPTI did not get
@@ -55,7 +58,9 @@ class CudaRecords {
   void Graph(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
 
   std::uint64_t Time(std::uint64_t time) const noexcept;
-  void Untimed(std::uint64_t start, std::uint64_t end) noexcept;
+  // Counts work without times; true when it is not to be written.
+  bool Untimed(std::uint64_t start, std::uint64_t end) noexcept;
+  bool closed_ = false;
 
   const gpu::Cupti& cupti_;
   CudaApi& api_;

@@ -92,6 +92,7 @@ class CudaSource final : public Source {
   void SwitchOn() noexcept;
   void SayNotes() noexcept;
   void FlushForEnd() noexcept;
+  void Detach() noexcept;
   // FlushAll until nothing is with CUPTI, or nothing came for `quiet`; at most `limit`.
   void WaitForStragglers(std::uint64_t quiet, std::uint64_t limit) noexcept;
   void Decode(Output& output) noexcept;
@@ -192,6 +193,7 @@ void CudaSource::Open() noexcept {
   if (!in || open_) return;
   open_ = true;
   ended_ = false;
+  records_.Closed(false);
   if (yields_ == 0) SwitchOn();
 }
 
@@ -222,10 +224,17 @@ void CudaSource::FlushForEnd() noexcept {
   if (ended_ || !session_.registered()) return;
   WaitForStragglers(kQuietNanos, kStragglerNanos);
   session_.Flush(true);
-  if (!open_) {
-    ended_ = true;
-    // Not in a process that ends: the driver is being taken down too.
-    if (!RecorderFinishing()) session_.Finalize();
+  if (!open_) ended_ = true;
+  records_.Closed(ended_);
+}
+
+// Only when every record is decoded: names of kernels are CUPTI's memory, and go with it. Not in a
+// process that ends: the driver is being taken down too.
+void CudaSource::Detach() noexcept {
+  const Entered in(gate_, kPatience);
+  if (in && yields_ == 0 && ended_ && session_.registered() && buffers_.Outstanding() == 0 &&
+      !RecorderFinishing()) {
+    session_.Finalize();
   }
 }
 
@@ -251,7 +260,11 @@ void CudaSource::Decode(Output& output) noexcept {
 
 void CudaSource::CountLosses(Output& output) noexcept {
   const CudaRecords::Tally tally = records_.TakeTally();
-  if (tally.untimed > 0) {
+  if (tally.untimed > 0 && ended_) {
+    char count[24];
+    std::snprintf(count, sizeof count, "%llu", static_cast<unsigned long long>(tally.untimed));
+    output.Row(wire::Table::kInfo, "unfinished_at_close", count);
+  } else if (tally.untimed > 0) {
     output.Loss("kernel times", tally.untimed,
                 "CUPTI had no times for this work: its buffers on the device were full, or the "
                 "work was not finished when recording ended");
@@ -308,6 +321,7 @@ void CudaSource::Drain(Output& output, bool last) noexcept {
   Decode(output);
   CudaCalls::Drain(output, api_, records_);
   CountLosses(output);
+  if (last) Detach();
   if (ended_) {
     buffers_.GiveBackReady();
   } else {

@@ -102,7 +102,8 @@ void CloseWindow(wire::ProcessState after) {
   }
   g_recording.store(false, std::memory_order_release);
   g_sampling.store(false, std::memory_order_relaxed);
-  g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kWindowClose), number, "");
+  g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kWindowClose), number,
+               after == wire::ProcessState::kEnded ? "the process ends" : "");
   DrainAll(true);
   g_file->WriteAnchor();
   g_file->Flush(true);

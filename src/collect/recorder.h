@@ -17,7 +17,7 @@ namespace hone::collect {
 bool StartRecorder() noexcept;
 bool RecorderStarted() noexcept;
 bool RecorderFinishing() noexcept;  // the process ends
-bool RecorderWanted() noexcept;  // HONE_RUN_DIR is set and the recorder has not failed
+bool RecorderWanted() noexcept;     // HONE_RUN_DIR is set and the recorder has not failed
 
 // Everything that is known goes into the file, which ends in order. Waits at most two seconds.
 // Nothing is recorded afterwards.

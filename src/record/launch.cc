@@ -47,7 +47,9 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 [[noreturn]] void BecomeProgram(const char* path, char* const* arguments, char* const* variables,
                                 char* const* shell_arguments, const InheritedSignals& signals,
                                 int failed) {
-  std::signal(SIGXFSZ, SIG_DFL);  // ignored by the launcher for itself
+  // Ignored by the launcher for itself (Session::Prepare).
+  std::signal(SIGXFSZ, SIG_DFL);
+  std::signal(SIGPIPE, SIG_DFL);
   for (const int number : signals.ignored) std::signal(number, SIG_IGN);
   ::sigprocmask(SIG_SETMASK, &signals.mask, nullptr);
   ::execve(path, arguments, variables);

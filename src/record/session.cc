@@ -68,6 +68,7 @@ struct Session::Course {
     if (!options.analyze) return;
     const pid_t parent = ::getpid();
     analysis = ::fork();
+    if (analysis < 0) listener.CannotAnalyze(errno);
     if (analysis != 0) return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
@@ -197,6 +198,8 @@ Result<Session> Session::Prepare() {
   std::signal(SIGCHLD, SIG_DFL);
   // A limit on the size of files ends the recording, not the launcher.
   std::signal(SIGXFSZ, SIG_IGN);
+  // Nobody reads our messages any more: no reason to leave the program alone.
+  std::signal(SIGPIPE, SIG_IGN);
   ::sigaddset(&ours, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &ours, nullptr);
   const int fd = ::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -29,6 +29,8 @@ class SessionListener {
   virtual int Analyze(const Closing& closing) = 0;
   // `status` as waitpid gives it; `aborted`: by the user.
   virtual void Analyzed(const Closing& closing, int status, bool aborted) = 0;
+  // It could not be started: errno.
+  virtual void CannotAnalyze(int error) = 0;
   virtual void ProgramEnded(int status) = 0;
 };
 

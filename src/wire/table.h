@@ -66,9 +66,9 @@ enum class HostKind : std::uint8_t {
 };
 
 enum class MarkKind : std::uint8_t {
-  kWindowOpen = 0,  // value: number of the window
-  kWindowClose = 1,
-  kStep = 2,     // hone.step(): value: its number
+  kWindowOpen = 0,   // value: number of the window
+  kWindowClose = 1,  // text, where the end of the process cut it short
+  kStep = 2,         // hone.step(): value: its number
   kGapOpen = 3,  // recording of `text` ("cuda") yields to another tool; why in `text` after ": "
   kGapClose = 4,
   kFork = 5,  // value: pid of the child

@@ -167,6 +167,19 @@ class Signals(harness.Case):
         again = subprocess.run([harness.HONE, "analyze", process.out], capture_output=True)
         self.assertIn(again.returncode, (0, 3), again.stderr)
 
+    def test_nobody_reads_stderr(self):
+        """A closed pipe is no reason to leave the program alone, and its SIGPIPE is its own."""
+        reader, writer = os.pipe()
+        line, _ = self.command(["sh", "-c", "sleep 0.5; grep SigIgn /proc/self/status; exit 6"],
+                               ["--all"])
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=writer, cwd=self.folder)
+        os.close(writer)
+        os.close(reader)
+        out, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 6)
+        ignored = int(out.split()[1], 16)
+        self.assertFalse(ignored >> (signal.SIGPIPE - 1) & 1, "Popen restores SIGPIPE, so must we")
+
     def test_no_child_is_left_behind(self):
         """Neither the program nor the analysis stays as a zombie or an orphan."""
         process = self.start_hone([sys.executable, "-c", "print('ready', 0)"])

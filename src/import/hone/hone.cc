@@ -81,17 +81,30 @@ bool EndsOpen(const ProcessFile& leader) {
   return true;
 }
 
-void ReportMissed(const std::map<std::string, Missed>& missed, LossLog& losses) {
+// A kind of record that is missing altogether, which answers stand on, is more than a count.
+bool IsAllMissing(const std::string& what, const trace::Trace& trace) {
+  if (what == "cuda") return trace.device.size() == 0;
+  if (what != "operators") return false;
+  return std::find(trace.host.kind.begin(), trace.host.kind.end(), trace::SliceKind::kOp) ==
+         trace.host.kind.end();
+}
+
+void ReportMissed(const std::map<std::string, Missed>& missed, trace::Trace& trace) {
   std::uint64_t count = 0;
   std::string detail;
   for (const auto& [what, loss] : missed) {
+    const std::string why = loss.detail.empty() ? "" : ": " + loss.detail;
+    if (IsAllMissing(what, trace)) {
+      trace.losses.Add(LossKind::kMissingTable, 1, 0, what + why);
+      continue;
+    }
     count += loss.count;
     if (detail.size() > 600) continue;
     detail += (detail.empty() ? "" : "; ") + what;
     if (loss.count > 1) detail += " " + WithThousands(loss.count);
-    if (!loss.detail.empty()) detail += ": " + loss.detail;
+    detail += why;
   }
-  losses.Add(LossKind::kNotRecorded, count, 0, detail);
+  trace.losses.Add(LossKind::kNotRecorded, count, 0, detail);
 }
 
 void FillInfo(const Files& files, trace::Trace& trace) {
@@ -173,10 +186,8 @@ Status ReadRows(const ProcessFile& file, Session& session, const Meter& meter) {
   StateReader state(session);
   wire::Chunk chunk;
   while (reader->Next(chunk)) {
-    if (host.Take(chunk) || device.Take(chunk)) {
+    if (host.Take(chunk) || device.Take(chunk) || state.Take(chunk)) {
       session.builder.trace().info.events_seen += chunk.rows();
-    } else {
-      state.Take(chunk);
     }
     meter.File(reader->bytes_done());
   }
@@ -218,7 +229,7 @@ Result<trace::Trace> LoadJob(Files files, const ImportOptions& options) {
   }
   SpreadArguments(builder, StepEnds(AddStepMarks(leader, span, builder), trace));
   span.Report(trace.losses);
-  ReportMissed(missed, trace.losses);
+  ReportMissed(missed, trace);
   if (EndsOpen(leader)) {
     trace.losses.Add(LossKind::kProcessKilled, 1, 0, fmt::format("process {}", leader.Text("pid")));
   }

@@ -192,15 +192,19 @@ TEST_F(HoneTest, HostMemoryIsFreedByAddressWhicheverThreadFrees) {
   EXPECT_EQ(trace->Name(trace->instants.name[0]), "[OutOfMemory]");
 }
 
-TEST_F(HoneTest, TheLongestStretchBetweenPausesIsAnalyzed) {
+// Of the latest window that was closed in order, the longest stretch between pauses.
+TEST_F(HoneTest, TheLatestWholeWindowIsAnalyzed) {
   Recording main(folder_, 10, 1);
   const std::int64_t add = main.Name("aten::add");
+  // Longer than the others: a first window holds the start of the program.
+  main.Mark(-9000, wire::MarkKind::kWindowOpen).Mark(-10, wire::MarkKind::kWindowClose);
   main.Mark(0, wire::MarkKind::kWindowOpen).Op(10, 50, 10, add);
   main.Mark(100, wire::MarkKind::kGapOpen, "cuda: torch.profiler").Op(10, 150, 10, add);
   main.Mark(200, wire::MarkKind::kGapClose).Op(10, 250, 10, add);
   main.Mark(900, wire::MarkKind::kWindowClose).Op(10, 905, 10, add);  // of its last launches
   main.Mark(2000, wire::MarkKind::kWindowOpen).Op(10, 2050, 10, add);
-  main.Mark(2100, wire::MarkKind::kWindowClose).Mark(3000, wire::MarkKind::kEnd);
+  main.Mark(2100, wire::MarkKind::kWindowClose, "the process ends");
+  main.Mark(2100, wire::MarkKind::kEnd);
   const auto trace = LoadHone(main.path());
   ASSERT_TRUE(trace);
   ASSERT_EQ(trace->host.size(), 2u);
@@ -208,7 +212,7 @@ TEST_F(HoneTest, TheLongestStretchBetweenPausesIsAnalyzed) {
   EXPECT_EQ(trace->host.start_ns[1], 905);
   EXPECT_EQ(trace->losses[LossKind::kRecordingGap].count, 1u);
   EXPECT_EQ(trace->losses[LossKind::kRecordingGap].first_detail, "cuda: torch.profiler (100 ns)");
-  EXPECT_EQ(trace->losses[LossKind::kOtherWindow].count, 2u);
+  EXPECT_EQ(trace->losses[LossKind::kOtherWindow].count, 3u);
   EXPECT_EQ(trace->losses[LossKind::kProcessKilled].count, 0u);
 }
 
@@ -292,6 +296,16 @@ TEST_F(HoneTest, WhatTheRecorderMissedIsSaidByKind) {
   EXPECT_EQ(trace->losses[LossKind::kNotRecorded].count, 8u);
   EXPECT_EQ(trace->losses[LossKind::kNotRecorded].first_detail,
             "operators 7: no room; python: Python 3.99 is not known");
+}
+
+TEST_F(HoneTest, WhatIsMissingAltogetherIsMoreThanACount) {
+  Recording main(folder_, 10, 1);
+  main.Op(10, 50, 10, main.Name("step"), 0, wire::HostKind::kUser);
+  main.Row(Table::kLosses, "operators", 1, "the self-test failed");
+  const auto trace = LoadHone(main.path());
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(trace->losses[LossKind::kNotRecorded].count, 0u);
+  EXPECT_EQ(trace->losses[LossKind::kMissingTable].first_detail, "operators: the self-test failed");
 }
 
 }  // namespace

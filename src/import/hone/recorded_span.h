@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecordedSpan: the stretch of time that is analyzed. A recording may have several windows
 // (--every), and may pause while another tool holds the device; figures over such a pause would be
-// wrong, so of the stretches without one the longest counts, and the others are said to be there.
+// wrong. The latest window counts that the end of the process did not cut short, and of its
+// stretches without a pause the longest; the others are said to be there.
 #pragma once
 
 #include <vector>
@@ -31,7 +32,12 @@ class RecordedSpan {
   };
   void ReadMarks(const ProcessFile& leader);
 
-  std::vector<trace::Interval> stretches_;
+  struct Stretch {
+    trace::Interval span;
+    std::uint32_t window = 0;
+  };
+  std::vector<Stretch> stretches_;
+  std::uint32_t whole_window_ = 0;  // the latest that was closed in order; 0: none
   std::vector<Gap> gaps_;
   std::size_t chosen_ = 0;
   Nanos from_ns_ = INT64_MIN, until_ns_ = INT64_MAX;

@@ -80,8 +80,8 @@ void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const St
   };
   // Lines that can be pasted as they are; the remarks give way first.
   auto commands = NextCommands(report, breakdown, path);
-  const bool one = report.inputs.size() == 1 ||
-                   report.leading().trace.info.format == trace::Format::kHone;
+  const bool one =
+      report.inputs.size() == 1 || report.leading().trace.info.format == trace::Format::kHone;
   if (!one || !IsPlainWord(path) || 8 + widest(commands) > style.width) {
     commands = NextCommands(report, breakdown, "TRACE");
   }

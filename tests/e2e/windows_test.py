@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""When recording begins and ends: --steps, --seconds, --every, --all, --no-analyze, --quiet."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+
+
+class Windows(harness.Case):
+    def marks(self, options, count=None):
+        command = [sys.executable, self.script(harness.MARKS)]
+        return self.run_hone(command + ([str(count)] if count else []), options)
+
+    def rows(self, done):
+        return sum(harness.rows_of(path, "host") for path in self.processes(done.out))
+
+    def test_steps(self):
+        """So many steady ones; warm-up is recorded too, and nothing after them."""
+        done = self.marks(["--steps", "25"], 2000)
+        self.assertEqual((done.returncode, done.stdout), (0, b"ready\ndone\n"), done.stderr)
+        self.assertGreaterEqual(self.rows(done), 25)
+        self.assertLess(self.rows(done), 1000)
+        self.assertIn(b"recorded 25 steps of 1 process; the program runs on", done.stderr)
+        steps = self.answer(done)["steps"]
+        self.assertGreaterEqual(steps["steady_count"], 25)
+
+    def test_all(self):
+        done = self.marks(["--all"], 500)
+        self.assertEqual(self.rows(done), 500)
+        self.assertNotIn(b"runs on", done.stderr)
+        self.answer(done)
+
+    def test_a_program_that_ends_before_its_window(self):
+        done = self.marks(["--steps", "100000"], 200)
+        self.assertEqual(self.rows(done), 200)
+        self.answer(done)
+
+    def test_seconds(self):
+        process = self.start_hone([sys.executable, self.script(harness.MARKS)], ["--seconds", "0.5"])
+        harness.wait_for((process.out / "report.json").exists, 60)
+        self.assertIsNone(process.poll(), "the program runs on")
+        size = self.processes(process.out)[0].stat().st_size
+        time.sleep(0.5)
+        self.assertEqual(self.processes(process.out)[0].stat().st_size, size)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+
+    def test_every(self):
+        done = self.marks(["--steps", "20", "--every", "400"], 2000)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = [line for line in done.stderr.decode().splitlines() if "window" in line]
+        self.assertGreaterEqual(len(lines), 2, done.stderr)
+        for line in lines:
+            self.assertRegex(line, r"^hone: window \d+: ")
+        self.answer(done)
+
+    def test_nothing_costs_after_the_window(self):
+        """The launcher sleeps, and no thread of the recorder wakes up."""
+        process = self.start_hone([sys.executable, self.script(harness.MARKS)], ["--steps", "20"])
+        harness.wait_for((process.out / "report.txt").exists, 60)
+        time.sleep(1)
+
+        def switches():
+            with open(f"/proc/{process.pid}/status") as file:
+                return sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
+        before = switches()
+        time.sleep(2)
+        self.assertLessEqual(switches() - before, 2)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+
+    def test_record_only(self):
+        done = self.marks(["--no-analyze"], 100)
+        self.assertFalse((done.out / "report.json").exists())
+        self.assertIn(b"to read it: hone analyze", done.stderr)
+        again = subprocess.run([harness.HONE, "analyze", done.out], capture_output=True)
+        self.assertEqual(again.returncode, 0, again.stderr)
+
+    def test_quiet(self):
+        done = self.marks(["--quiet"], 100)
+        self.assertEqual(done.stderr, b"")
+        self.answer(done)
+
+    def test_the_machine(self):
+        """The doctor finds the counters of the machine among the answers."""
+        done = self.run_hone([sys.executable, self.script(harness.MARKS), "1500"], ["--all"])
+        self.assertGreater(harness.rows_of(done.out / "machine.hone", "counters"), 100)
+        report = self.answer(done)
+        unchecked = [rule["id"] for rule in report.get("not_checked", [])]
+        self.assertNotIn("cpu-oversubscribed", unchecked)
+
+    def test_gpus(self):
+        tools = pathlib.Path(harness.HONE).parent / "test-tools"
+        if not (tools / "libfake_nvml.so").exists() or not (tools / "hone_rows").exists():
+            self.skipTest("test-tools are not built")
+        done = self.run_hone([sys.executable, self.script(harness.MARKS), "3000"], ["--all"],
+                             env={**os.environ, "HONE_NVML": str(tools / "libfake_nvml.so"),
+                                  "HONE_FAKE_NVML": "devices=2,gpm=1,throttle=4"})
+        rows = subprocess.run([tools / "hone_rows", done.out / "machine.hone", "counters", "@track",
+                               "@series", "value"], capture_output=True, text=True, check=True).stdout
+        for series in ("throttle_reasons", "sm_clock_mhz", "power_watts", "sm_active_pct"):
+            self.assertRegex(rows, rf"GPU 0 {series} ")
+            self.assertRegex(rows, rf"GPU 1 {series} ")
+        self.assertRegex(rows, r"GPU 0 throttle_reasons 4\n")
+
+
+if __name__ == "__main__":
+    harness.main()
