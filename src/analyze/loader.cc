@@ -66,6 +66,12 @@ bool IsLoaderFrame(std::string_view name) {
 // Recorders of 2021 wrote annotations as operators; of those only PyTorch's own name is trusted.
 bool IsLoaderOp(std::string_view name) { return name.starts_with("enumerate(DataLoader)"); }
 
+// Marks of our own recorder inside the fetch, in whatever process it runs: a worker's fetch is not
+// the step's wait, and the main process's stands inside PyTorch's own annotation.
+bool IsRecordersMark(std::string_view name) {
+  return name == "DataLoader.fetch" || name == "DataLoader.collate";
+}
+
 // How plainly a slice says that it fetches a batch. A weaker kind counts only where there is
 // nothing better, since the names that users give may hold more than the fetch.
 enum Evidence : std::uint8_t { kUnseen, kNone, kFrame, kPhrase, kOldOp, kDataLoader };
@@ -93,7 +99,11 @@ class Evidences {
     }
     const std::size_t table = kind == SliceKind::kAnnotation ? 0 : kind == SliceKind::kOp ? 1 : 2;
     std::uint8_t& seen = by_name_[table][static_cast<std::uint32_t>(trace_.host.name[i])];
-    if (seen == kUnseen) seen = Judge(kind, trace_.HostName(i));
+    if (seen == kUnseen) {
+      const std::string_view name = trace_.HostName(i);
+      const bool own = trace_.info.format == trace::Format::kHone && IsRecordersMark(name);
+      seen = own ? kNone : Judge(kind, name);
+    }
     return static_cast<Evidence>(seen);
   }
 

@@ -35,6 +35,15 @@ TEST(Loader, NamesThatDoNot) {
   EXPECT_FALSE(IsLoader("DataLoader", trace::SliceKind::kPython));
 }
 
+TEST(Loader, AWorkersFetchIsNotTheStepsWait) {
+  trace::Trace trace = TraceSketch()
+                           .Slice(trace::SliceKind::kAnnotation, "DataLoader.fetch", 0, 90)
+                           .Finish();
+  EXPECT_EQ(FindLoaderSlices(trace).size(), 1u);  // a user's own name
+  trace.info.format = trace::Format::kHone;
+  EXPECT_TRUE(FindLoaderSlices(trace).empty());  // the recorder's mark
+}
+
 TEST(Loader, OldTracesAndPythonFrames) {
   EXPECT_TRUE(IsLoader("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
                        trace::SliceKind::kOp));

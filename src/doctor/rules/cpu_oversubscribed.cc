@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
+#include "doctor/machine_counters.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 
@@ -16,36 +18,13 @@ constexpr double kThrottledShare = 0.05;
 // Threads that want to run, a core. Below it the queue is noise: the kernel's own threads count.
 constexpr double kCrowded = 1.25;
 
-// Counters of the machine: docs/user/rules/cpu-oversubscribed.md names them.
-struct Series {
-  double sum = 0, first = 0, last = 0;
-  std::uint64_t count = 0;
-  double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
-};
-
-Series Read(const trace::Trace& trace, trace::Interval window, std::string_view name) {
-  Series series;
-  for (trace::RowId i = 0; i < trace.counters.size(); ++i) {
-    if (trace.counters.time_ns[i] < window.begin_ns || trace.counters.time_ns[i] > window.end_ns) {
-      continue;
-    }
-    if (trace.Name(trace.counters.series[i]) != name) continue;
-    const double value = trace.counters.value[i];
-    if (series.count == 0) series.first = value;
-    series.last = value;
-    series.sum += value;
-    ++series.count;
-  }
-  return series;
-}
-
 }  // namespace
 
 Judgement JudgeCpuOversubscribed(const Case& the_case) {
   const trace::Interval window = the_case.facts.steps.host_window;
-  const Series cores = Read(the_case.trace, window, "cpu_cores");
-  const Series runnable = Read(the_case.trace, window, "runnable_threads");
-  const Series throttled = Read(the_case.trace, window, "throttled_usec");
+  const CounterSeries cores = ReadCounter(the_case.trace, window, "cpu_cores");
+  const CounterSeries runnable = ReadCounter(the_case.trace, window, "runnable_threads");
+  const CounterSeries throttled = ReadCounter(the_case.trace, window, "throttled_usec");
   const bool can_count = cores.count > 0 && runnable.count > 0 && cores.mean() > 0;
   if (!can_count && throttled.count < 2) {
     return Judgement::Missing(
@@ -72,9 +51,13 @@ Judgement JudgeCpuOversubscribed(const Case& the_case) {
     finding.evidence.push_back(fmt::format("{} threads want to run on {} cores",
                                            Times(runnable.mean()), Times(cores.mean())));
   }
-  finding.remedy =
-      "torch.set_num_threads(4)            # a process; and OMP_NUM_THREADS=1 in loader workers\n"
-      "DataLoader(..., num_workers=4)      # workers + processes <= cores\n";
+  // Half of the cores for the program's own threads, half for its workers, where they are counted.
+  const double half = can_count ? std::max(1.0, std::floor(cores.mean() / 2)) : 4;
+  finding.remedy = fmt::format(
+      "torch.set_num_threads({0:.0f})            # a process; and OMP_NUM_THREADS=1 in loader "
+      "workers\n"
+      "DataLoader(..., num_workers={0:.0f})      # workers + processes <= cores\n",
+      half);
   return Judgement::Fires(std::move(finding));
 }
 

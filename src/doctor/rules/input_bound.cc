@@ -7,6 +7,7 @@
 
 #include "analyze/source_frame.h"
 #include "base/text.h"
+#include "doctor/machine_counters.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 
@@ -90,7 +91,8 @@ double WaitingSteps(const replay::Model& model) {
   return fetches == 0 ? 0 : static_cast<double>(waited) / static_cast<double>(fetches);
 }
 
-std::string MoreWorkers(const analyze::LoaderFacts& loader, double step_ns) {
+// `cores`: of the machine; 0: not known.
+std::string MoreWorkers(const analyze::LoaderFacts& loader, double step_ns, double cores) {
   const double rest = std::max(step_ns - *loader.per_step_ns, 1.0);
   if (loader.mode == analyze::LoaderMode::kWorkers) {
     return fmt::format(
@@ -101,9 +103,18 @@ std::string MoreWorkers(const analyze::LoaderFacts& loader, double step_ns) {
   // Enough to make a batch in the time that the rest of the step takes, and one to spare. A worker
   // has one thread where the main process may use all, so it is given twice the time (assumed).
   const double needed = std::ceil(2 * *loader.per_step_ns / rest) + 1;
-  return fmt::format(
-      "DataLoader(..., num_workers={:.0f}, pin_memory=True, persistent_workers=True)\n",
-      std::clamp(needed, 2.0, 16.0));
+  // More workers than cores only wait for each other.
+  const double most = cores > 0 ? std::clamp(cores, 2.0, 16.0) : 16.0;
+  std::string remedy =
+      fmt::format("DataLoader(..., num_workers={:.0f}, pin_memory=True, persistent_workers=True)\n",
+                  std::clamp(needed, 2.0, most));
+  if (cores > 0 && needed > most) {
+    remedy += fmt::format(
+        "# all {:.0f} cores may not be enough: decode once and store tensors, or augment on the "
+        "GPU\n",
+        cores);
+  }
+  return remedy;
 }
 
 void Name(const Case& the_case, const replay::Model& model, Finding& finding) {
@@ -183,7 +194,9 @@ Judgement JudgeInputBound(const Case& the_case) {
                                                static_cast<double>(the_case.steps())));
   }
   Name(the_case, model, finding);
-  finding.remedy = MoreWorkers(*loader, step);
+  const CounterSeries cores =
+      ReadCounter(the_case.trace, the_case.facts.steps.host_window, "cpu_cores");
+  finding.remedy = MoreWorkers(*loader, step, cores.mean());
   Place place;
   place.op = std::string(the_case.trace.Name(loader->iterator));
   finding.where.push_back(place);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of the machine in the steady steps, by the names that docs/user/run.md lists.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "trace/interval.h"
+#include "trace/trace.h"
+
+namespace hone::doctor {
+
+struct CounterSeries {
+  double sum = 0, first = 0, last = 0;
+  std::uint64_t count = 0;  // 0: not in this trace
+  double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
+};
+
+// O(counters).
+CounterSeries ReadCounter(const trace::Trace& trace, trace::Interval window, std::string_view name);
+
+}  // namespace hone::doctor
