@@ -47,8 +47,8 @@ struct CudaTuning {
   enum class Finalize : std::uint8_t { kNever, kInCallback, kNow };
   // Detached, a launch-bound loop ran as before it was ever recorded; with everything merely
   // switched off it stays some percent slower. But taken down at the exit of a call, as the vendor
-  // advises, a program with two threads that launch (PyTorch's own and its backward's) crashed in 5
-  // of 8 runs on an H200 with CUDA 13.0: a guest does not risk that.
+  // advises, a program with two threads that launch (PyTorch's own and its backward's) crashed in 3
+  // of 5 runs on an H200 with CUDA 13.0: a guest does not risk that.
   Finalize finalize = Finalize::kNever;  // finalize: none, callback, now: detach CUPTI at close
 };
 
