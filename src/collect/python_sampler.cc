@@ -2,8 +2,6 @@
 #include "collect/python_sampler.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include "collect/clock.h"
 #include "collect/foreign_memory.h"
 #include "collect/options.h"
+#include "collect/own_thread.h"
 #include "collect/python_frames.h"
 #include "collect/python_threads.h"
 #include "collect/recorder.h"
@@ -111,7 +110,6 @@ void SampleFor(std::uint32_t turn) noexcept {
 
 void* SamplerMain(void* argument) noexcept {
   const auto turn = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(argument));
-  pthread_setname_np(pthread_self(), "hone-sampler");
   if (ThreadState* state = GetThreadState()) state->busy = true;
   std::uint32_t nobody = 0;
   while (!g_alive.compare_exchange_strong(nobody, 1)) {
@@ -128,22 +126,6 @@ void* SamplerMain(void* argument) noexcept {
   return nullptr;
 }
 
-bool StartSampler(std::uint32_t turn) noexcept {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's handlers are not ours to run
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 512u << 10);
-  pthread_t thread;
-  const int error = pthread_create(&thread, &attributes, SamplerMain,
-                                   reinterpret_cast<void*>(std::uintptr_t{turn}));
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return error == 0;
-}
-
 class PythonSource final : public Source {
  public:
   const char* name() const noexcept override { return "python"; }
@@ -153,7 +135,8 @@ class PythonSource final : public Source {
     const std::uint32_t turn = g_turn.load(std::memory_order_relaxed) + 1;
     if (turn % 2 == 0) return;  // open already
     g_turn.store(turn, std::memory_order_release);
-    if (StartSampler(turn)) return;
+    void* const argument = reinterpret_cast<void*>(std::uintptr_t{turn});
+    if (StartOwnThread("hone-sampler", SamplerMain, argument)) return;
     g_turn.store(turn + 1, std::memory_order_release);
     NoteLoss("python", 1, "no thread could be started; no samples of Python stacks");
   }

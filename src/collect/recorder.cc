@@ -2,8 +2,6 @@
 #include "collect/recorder.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "collect/names.h"
 #include "collect/notes.h"
 #include "collect/options.h"
+#include "collect/own_thread.h"
 #include "collect/process_facts.h"
 #include "collect/run_file.h"
 #include "collect/slices.h"
@@ -136,7 +135,6 @@ void HonourWishes() {
 
 // One thing after the other until the process ends or nothing will ever be recorded again.
 void* WriterMain(void*) {
-  pthread_setname_np(pthread_self(), "hone-writer");
   GetThreadState()->busy = true;  // nothing this thread does is the program's
   std::uint64_t last_anchor = 0, last_flush = 0;
   for (;;) {
@@ -170,21 +168,6 @@ void* WriterMain(void*) {
   g_phase.store(Phase::kFinished, std::memory_order_release);
   FutexWake(g_finished);
   return nullptr;
-}
-
-bool StartWriter() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's handlers are not ours to run
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 512u << 10);
-  pthread_t thread;
-  const int error = pthread_create(&thread, &attributes, WriterMain, nullptr);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return error == 0;
 }
 
 }  // namespace
@@ -230,7 +213,7 @@ bool StartRecorder() noexcept {
   AddHostSources();
   OpenWindow();
   g_phase.store(Phase::kRunning, std::memory_order_release);
-  if (!StartWriter()) {
+  if (!StartOwnThread("hone-writer", WriterMain, nullptr)) {
     g_recording.store(false);
     g_phase.store(Phase::kFailed);
     return false;
