@@ -36,9 +36,8 @@ TEST(Loader, NamesThatDoNot) {
 }
 
 TEST(Loader, AWorkersFetchIsNotTheStepsWait) {
-  trace::Trace trace = TraceSketch()
-                           .Slice(trace::SliceKind::kAnnotation, "DataLoader.fetch", 0, 90)
-                           .Finish();
+  trace::Trace trace =
+      TraceSketch().Slice(trace::SliceKind::kAnnotation, "DataLoader.fetch", 0, 90).Finish();
   EXPECT_EQ(FindLoaderSlices(trace).size(), 1u);  // a user's own name
   trace.info.format = trace::Format::kHone;
   EXPECT_TRUE(FindLoaderSlices(trace).empty());  // the recorder's mark
