@@ -135,7 +135,8 @@ void HonourWishes() {
 
 // One thing after the other until the process ends or nothing will ever be recorded again.
 void* WriterMain(void*) {
-  GetThreadState()->busy = true;  // nothing this thread does is the program's
+  // Nothing this thread does is the program's.
+  if (ThreadState* const state = GetThreadState()) state->busy = true;
   std::uint64_t last_anchor = 0, last_flush = 0;
   for (;;) {
     const std::uint32_t wake = g_wake.load(std::memory_order_acquire);
