@@ -37,7 +37,7 @@ test: unit fuzzers
 unit:
 	@tools/install_deps build test
 	@$(CONFIGURE) release
-	@cmake --build build --target hone hone_unit_tests -j $(JOBS)
+	@cmake --build build --target hone hone_unit_tests hone_test_tools -j $(JOBS)
 
 fuzzers:
 	@tools/install_deps build test
