@@ -71,6 +71,7 @@ PythonThreads g_threads;
 std::atomic<std::uint32_t> g_turn{0};
 std::atomic<std::uint32_t> g_alive{0};
 std::atomic<std::uint64_t> g_torn{0};
+std::atomic<std::uint64_t> g_crowded{0};  // rounds that did not reach all threads
 
 void Sleep(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t nanos) noexcept {
   const timespec limit = {static_cast<time_t>(nanos / 1'000'000'000u),
@@ -97,6 +98,7 @@ void SampleFor(std::uint32_t turn) noexcept {
       g_ring.Put({now, period, thread.tid, thread.frame, state});
     });
     g_torn.fetch_add(g_threads.torn() - torn, std::memory_order_relaxed);
+    g_crowded.store(g_threads.too_many(), std::memory_order_relaxed);
     // Not in step with a program that does something every 10 ms: 3/4 to 5/4 of the period.
     random ^= random << 13;
     random ^= random >> 7;
@@ -181,10 +183,17 @@ class PythonSource final : public Source {
     if (torn * 20 > taken_) {
       output.Loss("python samples", torn, "stacks changed faster than they could be read");
     }
+    const std::uint64_t crowded = g_crowded.load(std::memory_order_relaxed);
+    if (crowded > told_crowded_) {
+      output.Loss("python samples", crowded - told_crowded_,
+                  "rounds in which some of more than 512 threads were not looked at");
+      told_crowded_ = crowded;
+    }
     taken_ = 0;
   }
 
-  std::uint64_t taken_ = 0;  // samples of this window
+  std::uint64_t taken_ = 0;         // samples of this window
+  std::uint64_t told_crowded_ = 0;  // of g_crowded
 };
 PythonSource g_source;
 

@@ -93,12 +93,13 @@ void PythonThreads::ReadList() noexcept {
   PyAddress state = 0;
   if (!ReadForeignValue(layout.interpreter + layout.interpreter_threads, &state)) state = 0;
   std::uint8_t memory[1024 + sizeof(PyAddress)];
-  while (state != 0) {
-    if (count_ == kMost) {
-      ++too_many_;
+  // A thread that ended while we read may lead anywhere, in a circle too: what was its memory is
+  // the C library's now, whose empty lists point at themselves. Then the round ends.
+  for (int step = 0; state != 0; ++step) {
+    if (step == kMost) {
+      if (count_ == kMost) ++too_many_;
       break;
     }
-    // A thread that ended while we read may lead anywhere: then the round ends here.
     if (!ReadForeign(state, memory, BytesOfThread())) break;
     const PyAddress pthread = At<PyAddress>(memory, layout.thread_id);
     if (PythonThread* thread = pthread != 0 ? Enter(state, pthread) : nullptr) {
