@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/analyze_command.h"
+#include "cli/bench_command.h"
 #include "cli/completion_command.h"
 #include "cli/help_command.h"
 #include "cli/run_command.h"
@@ -38,6 +39,7 @@ Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   verbs_.push_back(std::make_unique<RunCommand>());
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
   verbs_.push_back(std::make_unique<WhatIfCommand>());
+  verbs_.push_back(std::make_unique<BenchCommand>());
   verbs_.push_back(std::make_unique<HelpCommand>(*this));
   verbs_.push_back(std::make_unique<CompletionCommand>(*this));
   app_->set_help_flag("-h,--help", "show this help");
@@ -141,7 +143,11 @@ std::size_t Program::FindCommand(const std::vector<std::string>& arguments) cons
   if (verb == nullptr || !verb->TakesCommand()) return arguments.size();
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (word == "--" || word.empty() || word[0] != '-') return i;
+    if (word == "--") return i;
+    if (word.empty() || word[0] != '-') {
+      if (verb->CommandNeedsDashes()) continue;
+      return i;
+    }
     const CLI::Option* option = AppOf(*verb).get_option_no_throw(WithoutValue(word));
     const bool takes_next = option != nullptr && option->get_items_expected_max() > 0;
     if (takes_next && word.find('=') == std::string::npos) ++i;

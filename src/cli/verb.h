@@ -33,6 +33,8 @@ class Verb {
   virtual void Declare(CLI::App& app) = 0;
   // Whether the words after the options are another program's command line, not ours to parse.
   virtual bool TakesCommand() const { return false; }
+  // They begin at "--" only; words before it are ours.
+  virtual bool CommandNeedsDashes() const { return false; }
   virtual void SetCommand(const std::vector<std::string>& /*command*/) {}
   // After parsing. Returns an ExitCode.
   virtual int Run(Console& console) = 0;
