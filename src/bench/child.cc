@@ -122,7 +122,10 @@ Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
     if (asked_at == 0) asked_at = elapsed;
     if (elapsed - asked_at > kGraceSeconds) ::kill(-group, SIGKILL);
   }
-  outcome.wall_s = Since(start);
+  const Clock::time_point end = Clock::now();
+  outcome.start_ns = std::chrono::nanoseconds(start.time_since_epoch()).count();
+  outcome.end_ns = std::chrono::nanoseconds(end.time_since_epoch()).count();
+  outcome.wall_s = static_cast<double>(outcome.end_ns - outcome.start_ns) * 1e-9;
   ::kill(-group, SIGKILL);
   outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   outcome.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

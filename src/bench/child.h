@@ -24,8 +24,9 @@ struct ChildOutcome {
   int exit_code = 0;  // as a shell would say
   int signal = 0;
   bool timed_out = false, interrupted = false;
-  double wall_s = 0;  // from before the fork to its end
-  double cpu_s = 0;   // of the program and what it waited for
+  std::int64_t start_ns = 0, end_ns = 0;  // the system's monotonic clock
+  double wall_s = 0;                      // from before the fork to its end
+  double cpu_s = 0;                       // of the program and what it waited for
   std::int64_t peak_rss_bytes = 0;
   bool fine() const { return exit_code == 0 && !timed_out && !interrupted; }
 };

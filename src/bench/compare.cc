@@ -63,10 +63,11 @@ void JudgeCycles(const Benchmark& benchmark, const CompareOptions& options, Comp
   if (pairs.size() < result.ratios.size() || pairs.empty()) return;
   result.in_cycles = stats::Judge(pairs, result.judgement.alpha, options.minimum_effect);
   const stats::Verdict time = result.judgement.verdict, cycles = result.in_cycles->verdict;
-  // Opposite, or the clock alone explains it: the estimates lie on different sides.
-  result.cycles_disagree = time != stats::Verdict::kCannotTell && cycles != time &&
-                           (cycles != stats::Verdict::kCannotTell ||
-                            (result.in_cycles->ratio > 1) != (result.judgement.ratio > 1));
+  // The other way round, or nothing that counts is left of it: the clock made the difference.
+  result.cycles_disagree =
+      time != stats::Verdict::kCannotTell && cycles != time &&
+      (cycles != stats::Verdict::kCannotTell ||
+       std::abs(std::log(result.in_cycles->ratio)) < std::log1p(options.minimum_effect));
 }
 
 }  // namespace

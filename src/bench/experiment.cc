@@ -12,6 +12,8 @@
 
 #include "base/text.h"
 #include "bench/child.h"
+#include "bench/gpu_watch.h"
+#include "bench/probe.h"
 
 namespace hone::bench {
 namespace {
@@ -21,6 +23,18 @@ using Clock = std::chrono::steady_clock;
 // A run that takes this much longer than any before hangs.
 constexpr double kHangFactor = 10, kHangSeconds = 10;
 
+// What `hone run` does too (record/environment.h): ours first, the user's folders after it.
+void AddProbe(record::Variables& variables, const std::string& inject, const std::string& folder) {
+  const char* own = record::FindVariable(variables, "PYTHONPATH");
+  const std::string path =
+      own == nullptr || *own == '\0' ? inject : fmt::format("{}:{}", inject, own);
+  std::erase_if(variables, [](const std::string& variable) {
+    return variable.starts_with("PYTHONPATH=") || variable.starts_with("HONE_BENCH_DIR=");
+  });
+  variables.push_back("PYTHONPATH=" + path);
+  variables.push_back("HONE_BENCH_DIR=" + folder);
+}
+
 class Course {
  public:
   Course(const ExperimentPlan& plan, ExperimentListener& listener, ChildRunner runner)
@@ -28,6 +42,7 @@ class Course {
 
   Result<Benchmark> Run() {
     benchmark_.metric = plan_.metric;
+    benchmark_.minimum_effect = plan_.compare.minimum_effect;
     const int arms = static_cast<int>(plan_.commands.size());
     for (std::size_t arm = 0; arm < plan_.commands.size(); ++arm) {
       benchmark_.arms.push_back({ArmName(arm), plan_.commands[arm], {}});
@@ -67,23 +82,39 @@ class Course {
     return Ok();
   }
 
-  Status RunOne(int pair, int slot, std::size_t arm) {
-    const std::string name = fmt::format("{}-{}", benchmark_.arms[arm].name, pair);
+  Result<ChildOptions> OptionsOf(const std::string& run_folder, std::size_t arm) const {
     ChildOptions options;
     options.command = plan_.commands[arm];
     options.variables = plan_.variables;
-    options.output = plan_.folder + "/" + name + ".txt";
+    options.output = run_folder + "/output.txt";
     options.timeout_s = plan_.timeout_s;
     if (options.timeout_s <= 0 && longest_s_ > 0) {
       options.timeout_s = kHangFactor * longest_s_ + kHangSeconds;
     }
+    std::error_code error;
+    std::filesystem::create_directories(run_folder, error);
+    if (error) return Error(fmt::format("{}: cannot be made: {}", run_folder, error.message()));
+    if (!plan_.inject.empty()) AddProbe(options.variables, plan_.inject, run_folder);
+    return options;
+  }
+
+  Status RunOne(int pair, int slot, std::size_t arm) {
+    const std::string folder =
+        fmt::format("{}/{}-{}", plan_.folder, benchmark_.arms[arm].name, pair);
+    const Result<ChildOptions> prepared = OptionsOf(folder, arm);
+    if (!prepared) return Error(prepared.error());
+    const ChildOptions& options = *prepared;
     struct Run run;
     run.pair = pair;
     run.slot = slot;
     run.start_s = Elapsed();
-    const Result<ChildOutcome> outcome =
-        runner_.Run(options, [&] { TellProgress(pair, slot, arm); });
+    gpu_.Begin();
+    const Result<ChildOutcome> outcome = runner_.Run(options, [&] {
+      gpu_.Sample();
+      TellProgress(pair, slot, arm);
+    });
     if (!outcome) return Error(outcome.error());
+    run.gpu = gpu_.End();
     if (outcome->interrupted) {
       benchmark_.ended = "stopped by Ctrl-C";
       return Ok();
@@ -93,10 +124,23 @@ class Course {
     run.wall_s = outcome->wall_s;
     run.cpu_s = outcome->cpu_s;
     run.peak_rss_bytes = outcome->peak_rss_bytes;
-    run.steps = Known<Steps>::Absent("no steps were seen; use --metric wall");
+    TakeProbes(folder, *outcome, run);
     HONE_RETURN_IF_ERROR(SetValue(arm, options, run));
     benchmark_.arms[arm].runs.push_back(std::move(run));
     return Ok();
+  }
+
+  void TakeProbes(const std::string& folder, const ChildOutcome& outcome, struct Run& run) const {
+    const std::vector<Probe> probes = ReadProbes(folder);
+    run.steps = SteadySteps(probes, plan_.warmup, outcome.start_ns);
+    run.work = WorkOf(probes, outcome.start_ns, outcome.end_ns);
+    if (plan_.inject.empty()) run.work.why_not = "--no-probe";
+    std::int64_t device = -1;
+    for (const Probe& probe : probes) {
+      if (probe.peak_device_bytes >= 0)
+        device = std::max<std::int64_t>(device, 0) + probe.peak_device_bytes;
+    }
+    if (device > 0) run.peak_device_bytes = device;
   }
 
   Status SetValue(std::size_t arm, const ChildOptions& options, struct Run& run) {
@@ -171,6 +215,7 @@ class Course {
   const ExperimentPlan& plan_;
   ExperimentListener& listener_;
   ChildRunner runner_;
+  GpuWatch gpu_;
   Benchmark benchmark_;
   std::vector<stats::Look> looks_;
   double longest_s_ = 0, run_ends_s_ = 0;

@@ -23,7 +23,7 @@ struct ExperimentPlan {
   double timeout_s = 0;      // of a run; 0: none for the first, then ten times the longest and 10 s
   std::int64_t warmup = -1;  // steps; -1: by rule
   std::string folder;        // where outputs and probes go; it exists
-  std::string inject;        // folder of the start-up file; empty: no probe
+  std::string inject;        // folder of Python's start-up file; empty: no probe
   record::Variables variables;
   CompareOptions compare;
 };

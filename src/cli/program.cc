@@ -78,6 +78,7 @@ std::string Program::Help() const {
       "  hone run -- python train.py                 why is this training slow?\n"
       "  hone analyze trace.json.gz                  the same from a trace you have\n"
       "  hone whatif trace.json.gz --list            what would each fix give back?\n"
+      "  hone bench -- python a.py -- python b.py    is the second really faster?\n"
       "  hone analyze ranks/ --json | jq .findings   the same for a job, for a program\n"
       "\noptions\n"
       "  -h, --help    show this help; hone VERB --help says more\n"

@@ -39,13 +39,10 @@ double HodgesLehmann(std::span<const double> values) {
 Sample WithoutSlotEffect(std::span<const double> values, std::span<const bool> a_first) {
   HONE_CHECK(values.size() == a_first.size());
   Sample sample{std::vector<double>(values.begin(), values.end()), 0};
-  double sum[2] = {0, 0}, count[2] = {0, 0};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sum[a_first[i] ? 1 : 0] += values[i];
-    count[a_first[i] ? 1 : 0] += 1;
-  }
-  if (values.size() < 4 || count[0] == 0 || count[1] == 0) return sample;
-  const double half = (sum[1] / count[1] - sum[0] / count[0]) / 2;
+  std::vector<double> order[2];
+  for (std::size_t i = 0; i < values.size(); ++i) order[a_first[i] ? 1 : 0].push_back(values[i]);
+  if (values.size() < 4 || order[0].empty() || order[1].empty()) return sample;
+  const double half = (HodgesLehmann(order[1]) - HodgesLehmann(order[0])) / 2;
   for (std::size_t i = 0; i < values.size(); ++i) sample.values[i] -= a_first[i] ? half : -half;
   sample.fitted = 1;
   return sample;

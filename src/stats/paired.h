@@ -29,8 +29,8 @@ struct Sample {
 // Values of pairs that ran in turns, A first (`a_first`) or B first. The run that comes second in a
 // pair may be slower or faster by itself (a warm page cache, a hot chip). That is no noise: taken
 // for noise it would hide real differences (megaeth-labs/mega-evm#327). Half of the difference
-// between the two orders is taken off each pair. Fewer than four pairs, or all of them in one
-// order: as they are.
+// between the two orders' Hodges-Lehmann estimates is taken off each pair; means would let one wild
+// pair move half of the others. Fewer than four pairs, or all of them in one order: as they are.
 Sample WithoutSlotEffect(std::span<const double> values, std::span<const bool> a_first);
 
 // Student's t around the mean. Needs two values more than fitted effects.

@@ -17,10 +17,10 @@ std::vector<Look> PlanLooks(int most, int comparisons) {
   }
   looks.push_back({most, 0});
   static constexpr double kSpent[4][4] = {
-      {0.05, 0, 0, 0},
-      {0.02, 0.03, 0, 0},
-      {0.018, 0.013, 0.019, 0},
-      {0.018, 0.012, 0.010, 0.010},
+      {0.04, 0, 0, 0},
+      {0.015, 0.025, 0, 0},
+      {0.01, 0.01, 0.02, 0},
+      {0.01, 0.01, 0.01, 0.01},
   };
   for (std::size_t i = 0; i < looks.size(); ++i) {
     looks[i].alpha = kSpent[looks.size() - 1][i] / comparisons;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "bench/result.h"
 
@@ -17,7 +19,11 @@ std::string VerdictLine(const bench::Benchmark& benchmark, const bench::Comparis
                         std::string_view dash);
 // Of the whole benchmark: one of faster, slower, cannot tell, invalid.
 std::string VerdictWord(const bench::Comparison& comparison);
-// Why it cannot be told and what would help; empty when it can.
-std::string WhyNot(const bench::Benchmark& benchmark, const bench::Comparison& comparison);
+// What stands below the verdict: why it is invalid or cannot be told, and what would help. Empty
+// for a plain faster or slower.
+std::vector<std::string> Reasons(const bench::Benchmark& benchmark,
+                                 const bench::Comparison& comparison);
+// How it was measured, one sentence each: same work, outliers, cycles, throttling, an early end.
+std::vector<std::string> Remarks(const bench::Benchmark& benchmark);
 
 }  // namespace hone::report
