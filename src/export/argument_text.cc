@@ -19,9 +19,7 @@ bool ArgumentText::IsJson(StringId id) {
     const std::string_view text = trace_.Name(id);
     simdjson::dom::element root;
     const bool bracketed = !text.empty() && (text.front() == '[' || text.front() == '{');
-    // Control bytes inside strings fail the parser; line ends between values do not, and would
-    // break a line in two.
-    const bool json = bracketed && text.find('\n') == std::string_view::npos &&
+    const bool json = bracketed &&
                       parser_->dom.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS;
     known = json ? 2 : 1;
   }
