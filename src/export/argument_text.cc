@@ -19,8 +19,8 @@ bool ArgumentText::IsJson(StringId id) {
     const std::string_view text = trace_.Name(id);
     simdjson::dom::element root;
     const bool bracketed = !text.empty() && (text.front() == '[' || text.front() == '{');
-    const bool json = bracketed &&
-                      parser_->dom.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS;
+    const bool json =
+        bracketed && parser_->dom.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS;
     known = json ? 2 : 1;
   }
   return known == 2;
