@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/chrome.h"
 
-#include <algorithm>
-
 #include "export/chrome_rank.h"
+#include "export/first_moment.h"
 
 namespace hone::exporter {
 namespace {
@@ -11,18 +10,6 @@ namespace {
 // What viewers keep of a time: a double of microseconds is exact to the nanosecond up to here
 // (52 days). Files whose times count from 1970 are moved.
 constexpr Nanos kExactNanos = Nanos{1} << 52;
-
-// The first moment of the trace, on its own clock.
-Nanos FirstMoment(const trace::Trace& trace) {
-  Nanos first = INT64_MAX;
-  for (const trace::Thread& thread : trace.threads) {
-    if (thread.first_slice < thread.last_slice) {
-      first = std::min(first, trace.host.start_ns[thread.first_slice]);
-    }
-  }
-  if (trace.device.size() > 0) first = std::min(first, trace.device.start_ns[0]);
-  return first == INT64_MAX ? 0 : first;
-}
 
 class ChromeWriter : public Writer {
  public:
