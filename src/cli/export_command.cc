@@ -55,8 +55,11 @@ struct ExportCommand::Job {
   Progress progress;
   int code = kExitFine;
   bool several = false;
-  std::size_t written = 0;             // ranks so far
-  std::unique_ptr<OutputFile> shared;  // open while ranks are added
+  std::size_t written = 0;  // ranks so far
+  // What ranks share: open while they are added. One of file and place.
+  std::string shared_path;
+  std::unique_ptr<OutputFile> file;
+  std::unique_ptr<PartPath> place;
   std::unique_ptr<exporter::Writer> writer;
 
   void Fail(int with, std::string_view message) {
@@ -87,8 +90,6 @@ const VerbInfo& ExportCommand::info() const {
 }
 
 void ExportCommand::Declare(CLI::App& app) {
-  std::vector<std::string> tables;
-  for (const std::string_view table : exporter::CsvTables()) tables.emplace_back(table);
   app.add_option("TRACE", paths_, "trace files, or a directory of ranks")
       ->option_text("TRACE")
       ->required();
@@ -104,7 +105,7 @@ void ExportCommand::Declare(CLI::App& app) {
       ->group("what to write");
   app.add_option("--table", table_, "csv: one table in one file instead of a folder of all")
       ->option_text("NAME")
-      ->check(OneOf(tables))
+      ->check(OneOf(exporter::CsvTables()))
       ->group("what to write");
   app.add_flag("--gzip", gzip_, "compress, as for a name that ends in .gz")->group("what to write");
   app.add_option("--rank", rank_, "only this rank")
@@ -114,23 +115,18 @@ void ExportCommand::Declare(CLI::App& app) {
   app.add_flag("--quiet", quiet_, "no progress bar and no summary")->group("other");
 }
 
-bool ExportCommand::WantsGzip(const std::string& path) const {
-  return gzip_ || path.ends_with(".gz");
-}
-
 Status ExportCommand::Check(const std::vector<std::string>& files) const {
   if (!table_.empty() && to_ != "csv") {
     return Error(fmt::format("--table is for csv, not for {}; drop it or use --to csv", to_));
   }
-  const bool folder = format_->make != nullptr && table_.empty();
-  if (gzip_ && folder) {
+  if (gzip_ && IsPlace()) {
     return Error(fmt::format("--gzip: {} cannot be compressed as it is written; drop it", to_));
   }
-  if (output_ == "-" && folder) {
+  if (output_ == "-" && IsPlace()) {
     return Error(to_ == "csv" ? "-o -: csv is a folder of tables; name one with --table"
                               : fmt::format("-o -: {} needs a file; name one with -o", to_));
   }
-  if (output_ == "-" && format_->open == nullptr && files.size() > 1 && rank_ < 0) {
+  if (output_ == "-" && !SharesOutput() && files.size() > 1 && rank_ < 0) {
     return Error(fmt::format("-o -: {} is one file a rank and there are {}; choose one with --rank",
                              to_, files.size()));
   }
@@ -143,101 +139,79 @@ Status ExportCommand::Check(const std::vector<std::string>& files) const {
   return Ok();
 }
 
-// One file for each rank: the rank, or else the trace's name, tells them apart.
+// The rank, or else the trace's name, tells files apart where each rank has its own.
 std::string ExportCommand::PathFor(const exporter::Exported& rank, const std::string& file) const {
   const std::string extension =
       table_.empty() ? std::string(format_->extension) : fmt::format("{}.csv", table_);
-  if (!rank.several_ranks) {
-    return output_.empty() ? fmt::format("{}.{}", StemOf(file), extension) : output_;
-  }
+  const bool own = rank.several_ranks && !SharesOutput();
+  if (!own && !output_.empty()) return output_;
+  const std::string stem = StemOf(rank.several_ranks ? paths_[0] : file);
+  if (!own) return fmt::format("{}.{}", stem, extension);
   const std::int64_t number = rank.trace.info.rank;
   const std::string which = number >= 0 ? fmt::format("rank{}", number) : StemOf(file);
-  if (output_.empty()) return fmt::format("{}.{}.{}", StemOf(paths_[0]), which, extension);
+  if (output_.empty()) return fmt::format("{}.{}.{}", stem, which, extension);
   const fs::path path(output_);
-  return (path.parent_path() /
-          fmt::format("{}.{}{}", path.stem().string(), which, path.extension().string()))
-      .string();
+  return path.parent_path() /
+         fmt::format("{}.{}{}", path.stem().string(), which, path.extension().string());
 }
 
-std::string ExportCommand::SharedPath() const {
-  return output_.empty() ? fmt::format("{}.{}", StemOf(paths_[0]), format_->extension) : output_;
+void ExportCommand::SayWritten(const std::string& path, std::uint64_t bytes, Job& job) const {
+  if (path == "-" || quiet_) return;
+  job.progress.Erase();
+  const std::string size = bytes > 0 ? ": " + HumanBytes(static_cast<double>(bytes)) : "";
+  const std::string ranks =
+      SharesOutput() && job.written > 1 ? fmt::format(", {} ranks", job.written) : "";
+  job.console.out << Printable(fmt::format("{}{}{}; {}", path, size, ranks, format_->next),
+                               LocaleIsUtf8())
+                  << '\n';
 }
 
-Status ExportCommand::WriteShared(const exporter::Exported& rank, Job& job) {
-  if (!job.writer) {
-    const std::string path = SharedPath();
-    Result<std::unique_ptr<OutputFile>> file = OutputFile::Open(path, WantsGzip(path), job.console);
-    if (!file) return std::move(file).error();
-    job.shared = std::move(*file);
-    job.writer = format_->open(job.shared->stream());
+Status ExportCommand::OpenShared(const std::string& path, Job& job) {
+  job.shared_path = path;
+  if (IsPlace()) {
+    Result<std::unique_ptr<PartPath>> place = PartPath::Make(path);
+    if (!place) return std::move(place).error();
+    job.place = std::move(*place);
+    Result<std::unique_ptr<exporter::Writer>> writer = format_->create(job.place->part());
+    if (!writer) return std::move(writer).error();
+    job.writer = std::move(*writer);
+    return Ok();
   }
-  return job.writer->Add(rank);
+  Result<std::unique_ptr<OutputFile>> file = OutputFile::Open(path, WantsGzip(path), job.console);
+  if (!file) return std::move(file).error();
+  job.file = std::move(*file);
+  job.writer = table_.empty() ? format_->open(job.file->stream())
+                              : exporter::OpenCsvTable(table_, job.file->stream());
+  return Ok();
 }
 
 Status ExportCommand::FinishShared(Job& job) {
   if (!job.writer) return Ok();
   HONE_RETURN_IF_ERROR(job.writer->Finish());
-  Result<std::uint64_t> bytes = job.shared->Commit();
+  job.writer.reset();
+  Result<std::uint64_t> bytes = job.place ? job.place->Commit() : job.file->Commit();
   if (!bytes) return std::move(bytes).error();
-  if (output_ == "-" || quiet_) return Ok();
-  job.console.out << Printable(
-                         fmt::format("{}: {}{}; {}", SharedPath(),
-                                     HumanBytes(static_cast<double>(*bytes)),
-                                     job.written > 1 ? fmt::format(", {} ranks", job.written) : "",
-                                     format_->next),
-                         LocaleIsUtf8())
-                  << '\n';
-  return Ok();
-}
-
-Status ExportCommand::WriteAlone(const exporter::Exported& rank, const std::string& path,
-                                 Job& job) {
-  Result<std::unique_ptr<OutputFile>> file = OutputFile::Open(path, WantsGzip(path), job.console);
-  if (!file) return std::move(file).error();
-  HONE_RETURN_IF_ERROR(table_.empty() ? format_->write(rank, (*file)->stream())
-                                      : exporter::WriteCsvTable(rank, table_, (*file)->stream()));
-  Result<std::uint64_t> bytes = (*file)->Commit();
-  if (!bytes) return std::move(bytes).error();
-  if (path == "-" || quiet_) return Ok();
-  job.console.out << Printable(fmt::format("{}: {}; {}", path,
-                                           HumanBytes(static_cast<double>(*bytes)), format_->next),
-                               LocaleIsUtf8())
-                  << '\n';
-  return Ok();
-}
-
-Status ExportCommand::MakeAlone(const exporter::Exported& rank, const std::string& path, Job& job) {
-  std::error_code error;
-  if (fs::is_directory(path, error) && !fs::is_empty(path, error)) {
-    return Error(
-        fmt::format("{}: is a folder with something in it; remove it, or name another "
-                    "place with -o",
-                    path));
-  }
-  const std::string part = path + ".part";
-  fs::remove_all(part, error);
-  Status made = format_->make(rank, part);
-  if (made) made = MoveInPlace(part, path);
-  if (!made) {
-    fs::remove_all(part, error);
-    return made;
-  }
-  if (!quiet_) {
-    job.console.out << Printable(fmt::format("{}; {}", path, format_->next), LocaleIsUtf8())
-                    << '\n';
-  }
+  SayWritten(job.shared_path, *bytes, job);
   return Ok();
 }
 
 Status ExportCommand::Write(const exporter::Exported& rank, const std::string& file, Job& job) {
-  if (format_->open != nullptr) return WriteShared(rank, job);
   const std::string path = PathFor(rank, file);
   std::error_code ignored;
-  if (path != "-" && fs::equivalent(path, file, ignored)) {
+  if (fs::equivalent(path, file, ignored)) {
     return Error(fmt::format("{}: is the trace itself; name another file with -o", path));
   }
-  if (format_->make != nullptr && table_.empty()) return MakeAlone(rank, path, job);
-  return WriteAlone(rank, path, job);
+  if (SharesOutput()) {
+    if (!job.writer) HONE_RETURN_IF_ERROR(OpenShared(path, job));
+    return job.writer->Add(rank);
+  }
+  Result<std::unique_ptr<OutputFile>> out = OutputFile::Open(path, WantsGzip(path), job.console);
+  if (!out) return std::move(out).error();
+  HONE_RETURN_IF_ERROR(format_->write(rank, (*out)->stream()));
+  Result<std::uint64_t> bytes = (*out)->Commit();
+  if (!bytes) return std::move(bytes).error();
+  SayWritten(path, *bytes, job);
+  return Ok();
 }
 
 void ExportCommand::ExportOne(const std::string& file, Job& job) {

@@ -3,13 +3,14 @@
 
 namespace hone::exporter {
 
-std::span<const std::string_view> CsvTables() {
-  static constexpr std::string_view kNames[] = {"host", "device"};
-  return kNames;
+std::vector<std::string> CsvTables() { return {"slice"}; }
+
+Result<std::unique_ptr<Writer>> CreateCsvFolder(const std::string& path) {
+  return Error(path + ": csv is not written yet; use --to chrome");
 }
-Status MakeCsvFolder(const Exported& /*rank*/, const std::string& /*path*/) { return Ok(); }
-Status WriteCsvTable(const Exported& /*rank*/, std::string_view /*table*/, std::ostream& /*out*/) {
-  return Ok();
+
+std::unique_ptr<Writer> OpenCsvTable(const std::string& /*table*/, std::ostream& /*out*/) {
+  return nullptr;
 }
 
 }  // namespace hone::exporter

@@ -21,7 +21,7 @@ std::span<const Format> Formats() {
       {.name = "csv",
        .extension = "csv",
        .next = "hone help export lists the columns",
-       .make = MakeCsvFolder},
+       .create = CreateCsvFolder},
       {.name = "speedscope",
        .extension = "speedscope.json",
        .next = "open it at https://www.speedscope.app",
