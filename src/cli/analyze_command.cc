@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/terminal.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "report/csv/csv_table.h"
+#include "report/html/page.h"
 #include "report/json/json_report.h"
 #include "report/tables.h"
 #include "report/text/critical_path_text.h"
@@ -63,10 +67,14 @@ void AnalyzeCommand::Declare(CLI::App& app) {
       app.add_flag("--critical-path", critical_path_, "what decides how long a step takes");
   CLI::Option* table =
       app.add_option("--table", table_, "one table")->option_text("NAME")->check(OneOf(tables));
+  CLI::Option* html =
+      app.add_option("--html", html_, "the report as one page for a browser (hone help report)")
+          ->option_text("FILE");
   csv->excludes(json);
   all->excludes(json)->excludes(csv)->excludes(table);
   path->excludes(json)->excludes(csv)->excludes(table)->excludes(all);
-  for (CLI::Option* option : {json, csv, all, path, table}) option->group("what to print");
+  html->excludes(json)->excludes(csv)->excludes(table)->excludes(all)->excludes(path);
+  for (CLI::Option* option : {json, csv, all, path, table, html}) option->group("what to print");
   app.add_option("--compat", compat_, "numbers by another tool's rules")
       ->option_text("TOOL")
       ->check(OneOf({"tracelens", "hta"}))
@@ -182,6 +190,22 @@ Status AnalyzeCommand::Write(const report::Report& report, const report::Style& 
   return Ok();
 }
 
+int AnalyzeCommand::WriteHtml(const report::Report& report, Console& console) const {
+  std::string command = "hone analyze";
+  for (const report::Input& input : report.inputs) command += " " + ShownPath(report, input);
+  const int written = WriteAnswer({html_}, console, [&](std::ostream& out) {
+    return report::WritePage(report, {command}, out);
+  });
+  if (written == kExitFine && !quiet_) {
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(html_, error);
+    console.err << fmt::format(
+        "hone: wrote {}{}\n", Printable(html_, LocaleIsUtf8()),
+        error ? "" : fmt::format(" ({})", HumanBytes(static_cast<double>(bytes))));
+  }
+  return written;
+}
+
 int AnalyzeCommand::Run(Console& console) {
   const Status checked = Check();
   if (!checked) {
@@ -194,6 +218,10 @@ int AnalyzeCommand::Run(Console& console) {
     return kExitUsage;
   }
   if (job->report.inputs.empty()) return job->code;
+  if (!html_.empty()) {
+    const int written = WriteHtml(job->report, console);
+    return written == kExitFine ? job->code : written;
+  }
   const int written = WriteAnswer(answer_, console, [&](std::ostream& out) {
     return Write(job->report, StyleFor(answer_, console), out, console);
   });

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/html/flame.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "analyze/sample_time.h"
+
+namespace hone::report {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+using trace::SliceKind;
+
+constexpr std::uint32_t kNoNode = CallTree::kRoot;
+
+// A slice that outlives its parent takes no more than the parent has.
+Nanos TimeInside(const trace::HostSlices& host, RowId row, RowId parent) {
+  return std::max<Nanos>(0, std::min(host.end_ns(row), host.end_ns(parent)) - host.start_ns[row]);
+}
+
+// Slices of one kind by nesting; what stands between them is not there.
+Flame ByNesting(const trace::Trace& trace, SliceKind kind, PageStrings& strings) {
+  const trace::HostSlices& host = trace.host;
+  Flame flame;
+  std::vector<std::uint32_t> node(host.size(), kNoNode);  // of the nearest slice of that kind
+  std::vector<RowId> nearest(host.size(), kNoRow);        // that slice
+  for (RowId i = 0; i < host.size(); ++i) {
+    const RowId parent = host.parent[i];
+    if (parent != kNoRow) {
+      node[i] = node[parent];
+      nearest[i] = nearest[parent];
+    }
+    if (host.kind[i] != kind) continue;
+    if (nearest[i] != kNoRow) flame.tree.AddSelf(node[i], -TimeInside(host, i, nearest[i]));
+    node[i] = flame.tree.Child(node[i], strings.Of(host.name[i]));
+    nearest[i] = i;
+    flame.tree.AddSelf(node[i], host.duration_ns[i]);
+    flame.tree.AddCalls(node[i], 1);
+  }
+  for (RowId w = 0; w < trace.device.size(); ++w) {
+    const RowId from = trace.device.api[w] != kNoRow ? trace.device.api[w] : trace.device.op[w];
+    if (from != kNoRow && node[from] != kNoNode) {
+      flame.tree.AddDevice(node[from], trace.device.duration_ns[w]);
+    }
+  }
+  flame.device = trace.device.size() > 0;
+  return flame;
+}
+
+Flame BySamples(const Input& input, PageStrings& strings) {
+  const trace::Trace& trace = input.trace;
+  const trace::StackFrames& frames = trace.stack_frames;
+  const analyze::CountedSamples counts(trace, input.facts.steps);
+  Flame flame;
+  flame.sampled = true;
+  flame.device = false;
+  std::vector<std::uint8_t> wanted(frames.size(), 0);
+  for (std::size_t i = 0; i < trace.samples.size(); ++i) {
+    if (counts(i)) wanted[trace.samples.frame[i]] = 1;
+  }
+  for (std::size_t f = frames.size(); f-- > 1;) wanted[frames.caller[f]] |= wanted[f];
+  std::vector<std::uint32_t> node(frames.size(), kNoNode);
+  for (std::size_t f = 1; f < frames.size(); ++f) {
+    if (wanted[f] == 0) continue;
+    node[f] = flame.tree.Child(node[frames.caller[f]], strings.Of(frames.function[f]));
+  }
+  for (std::size_t i = 0; i < trace.samples.size(); ++i) {
+    const std::uint32_t frame = trace.samples.frame[i];
+    if (frame == 0 || !counts(i)) continue;
+    flame.tree.AddSelf(node[frame], trace.samples.period_ns[i]);
+    flame.tree.AddCalls(node[frame], 1);
+  }
+  return flame;
+}
+
+bool HasKind(const trace::Trace& trace, SliceKind kind) {
+  return std::find(trace.host.kind.begin(), trace.host.kind.end(), kind) != trace.host.kind.end();
+}
+
+}  // namespace
+
+Known<Flame> FlameByOp(const Input& input, PageStrings& strings) {
+  if (HasKind(input.trace, SliceKind::kOp)) return ByNesting(input.trace, SliceKind::kOp, strings);
+  const std::string& why = input.facts.ops.why_not();
+  return Known<Flame>::Absent(why.empty() ? "no operators in this trace" : why);
+}
+
+Known<Flame> FlameByPython(const Input& input, PageStrings& strings) {
+  if (HasKind(input.trace, SliceKind::kPython)) {
+    return ByNesting(input.trace, SliceKind::kPython, strings);
+  }
+  if (input.trace.samples.size() > 0) {
+    Flame flame = BySamples(input, strings);
+    if (flame.tree.size() > 0) return flame;
+    return Known<Flame>::Absent("no sample of Python falls into the steady steps");
+  }
+  const std::string& why = input.facts.python.why_not();
+  return Known<Flame>::Absent(
+      why.empty() ? "the trace has call stacks of operators, but no Python functions" : why);
+}
+
+}  // namespace hone::report

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/forward_index.h"
+#include "analyze/lineage.h"
+#include "report/html/flame.h"
+#include "trace/record_again.h"
+
+namespace hone::report {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+using trace::SliceKind;
+
+constexpr std::uint32_t kNoNode = CallTree::kRoot;
+
+// "TOP(Net).layer1(Sequential).0(Linear)" by its dots, those inside parentheses left alone.
+std::vector<std::string> PathParts(std::string_view path) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : path) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == '.' && depth <= 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  std::erase_if(parts, [](const std::string& part) { return part.empty(); });
+  return parts;
+}
+
+class ModuleTree {
+ public:
+  ModuleTree(const trace::Trace& trace, PageStrings& strings)
+      : trace_(trace),
+        strings_(strings),
+        lineage_(trace),
+        module_(trace.host.size(), kNoNode),
+        node_(trace.host.size(), kNoNode),
+        path_node_(trace.strings.size(), kNoNode) {}
+
+  Flame Run() {
+    // Threads are not sorted by time: a forward operator may stand after its backward one.
+    FindModules(nullptr);
+    const analyze::ForwardIndex forward(trace_);
+    const std::vector<std::uint32_t> first = module_;
+    FindModules([&](RowId backward) {
+      const RowId source = forward.Find(trace_, backward);
+      return source == kNoRow ? kNoNode : first[source];
+    });
+    AddTimes();
+    AddDeviceTime();
+    flame_.device = trace_.device.size() > 0;
+    return std::move(flame_);
+  }
+
+ private:
+  using Linked = std::function<std::uint32_t(RowId)>;
+
+  // The node of the module around each row: its own, else its forward operator's, else its
+  // parent's.
+  void FindModules(const Linked& linked) {
+    const trace::HostSlices& host = trace_.host;
+    for (RowId i = 0; i < host.size(); ++i) {
+      const std::uint32_t above = host.parent[i] == kNoRow ? kNoNode : module_[host.parent[i]];
+      const StringId path = trace_.op_details[host.detail[i]].module;
+      module_[i] = above;
+      if (path != StringId::kEmpty) {
+        module_[i] = NodeOfPath(path);
+      } else if (lineage_.module[i] == i) {
+        module_[i] = flame_.tree.Child(above, strings_.Of(ModuleName(host.name[i])));
+      } else if (linked && analyze::IsBackward(trace_, i)) {
+        const std::uint32_t forward = linked(i);
+        if (forward != kNoNode) module_[i] = forward;
+      }
+    }
+  }
+
+  // "nn.Module: Linear_0" without what all of them begin with.
+  std::string ModuleName(StringId name) const {
+    constexpr std::string_view kPrefix = "nn.Module: ";
+    std::string_view text = trace_.Name(name);
+    if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
+    return std::string(text);
+  }
+
+  std::uint32_t NodeOfPath(StringId path) {
+    std::uint32_t& node = path_node_[static_cast<std::uint32_t>(path)];
+    if (node != kNoNode) return node;
+    for (const std::string& part : PathParts(trace_.Name(path))) {
+      node = flame_.tree.Child(node, strings_.Of(part));
+    }
+    return node;
+  }
+
+  // Modules, and operators that are outermost in theirs, each without what counts by itself inside.
+  void AddTimes() {
+    const trace::HostSlices& host = trace_.host;
+    std::vector<RowId> nearest(host.size(), kNoRow);  // that counts, around the row or itself
+    for (RowId i = 0; i < host.size(); ++i) {
+      const RowId parent = host.parent[i];
+      const RowId around = parent == kNoRow ? kNoRow : nearest[parent];
+      nearest[i] = around;
+      if (parent != kNoRow) node_[i] = node_[parent];
+      const bool is_module = lineage_.module[i] == i;
+      const bool is_op = host.kind[i] == SliceKind::kOp && module_[i] != kNoNode;
+      if (!is_module && !is_op) continue;
+      if (is_op && around != kNoRow && host.kind[around] == SliceKind::kOp &&
+          module_[around] == module_[i]) {
+        continue;
+      }
+      if (around != kNoRow) flame_.tree.AddSelf(node_[around], -TimeInside(i, around));
+      node_[i] = is_module ? module_[i] : flame_.tree.Child(module_[i], strings_.Of(host.name[i]));
+      flame_.tree.AddSelf(node_[i], host.duration_ns[i]);
+      flame_.tree.AddCalls(node_[i], 1);
+      nearest[i] = i;
+    }
+  }
+
+  void AddDeviceTime() {
+    for (RowId w = 0; w < trace_.device.size(); ++w) {
+      const RowId api = trace_.device.api[w];
+      const RowId from = api != kNoRow ? api : trace_.device.op[w];
+      if (from == kNoRow || node_[from] == kNoNode) continue;
+      flame_.tree.AddDevice(node_[from], trace_.device.duration_ns[w]);
+    }
+  }
+
+  Nanos TimeInside(RowId row, RowId around) const {
+    const trace::HostSlices& host = trace_.host;
+    return std::max<Nanos>(0, std::min(host.end_ns(row), host.end_ns(around)) - host.start_ns[row]);
+  }
+
+  const trace::Trace& trace_;
+  PageStrings& strings_;
+  const analyze::Lineage lineage_;
+  Flame flame_;
+  std::vector<std::uint32_t> module_;     // by host row: node of the module around it
+  std::vector<std::uint32_t> node_;       // by host row: node that its time counts for
+  std::vector<std::uint32_t> path_node_;  // by StringId of a recorded path
+};
+
+}  // namespace
+
+Known<Flame> FlameByModule(const Input& input, PageStrings& strings) {
+  Flame flame = ModuleTree(input.trace, strings).Run();
+  if (flame.tree.size() > 0) return flame;
+  return Known<Flame>::Absent(std::string("the trace names no modules; ") +
+                              trace::RecordAgain(input.trace.info, trace::Lacking::kStacks));
+}
+
+}  // namespace hone::report
