@@ -15,11 +15,6 @@ using trace::SliceKind;
 
 constexpr std::uint32_t kNoNode = CallTree::kRoot;
 
-// A slice that outlives its parent takes no more than the parent has.
-Nanos TimeInside(const trace::HostSlices& host, RowId row, RowId parent) {
-  return std::max<Nanos>(0, std::min(host.end_ns(row), host.end_ns(parent)) - host.start_ns[row]);
-}
-
 // Slices of one kind by nesting; what stands between them is not there.
 Flame ByNesting(const trace::Trace& trace, SliceKind kind, PageStrings& strings) {
   const trace::HostSlices& host = trace.host;
@@ -27,13 +22,11 @@ Flame ByNesting(const trace::Trace& trace, SliceKind kind, PageStrings& strings)
   std::vector<std::uint32_t> node(host.size(), kNoNode);  // of the nearest slice of that kind
   std::vector<RowId> nearest(host.size(), kNoRow);        // that slice
   for (RowId i = 0; i < host.size(); ++i) {
-    const RowId parent = host.parent[i];
-    if (parent != kNoRow) {
-      node[i] = node[parent];
-      nearest[i] = nearest[parent];
-    }
+    const RowId around = StillOpen(host, nearest, i);
+    nearest[i] = around;
+    if (around != kNoRow) node[i] = node[around];
     if (host.kind[i] != kind) continue;
-    if (nearest[i] != kNoRow) flame.tree.AddSelf(node[i], -TimeInside(host, i, nearest[i]));
+    if (around != kNoRow) flame.tree.AddSelf(node[i], -TimeInside(host, i, around));
     node[i] = flame.tree.Child(node[i], strings.Of(host.name[i]));
     nearest[i] = i;
     flame.tree.AddSelf(node[i], host.duration_ns[i]);
@@ -80,6 +73,21 @@ bool HasKind(const trace::Trace& trace, SliceKind kind) {
 }
 
 }  // namespace
+
+RowId StillOpen(const trace::HostSlices& host, std::vector<RowId>& nearest, RowId row) {
+  if (host.parent[row] == kNoRow) return kNoRow;
+  RowId& handed_on = nearest[host.parent[row]];
+  RowId around = handed_on;
+  while (around != kNoRow && host.end_ns(around) <= host.start_ns[row]) {
+    around = host.parent[around] == kNoRow ? kNoRow : nearest[host.parent[around]];
+  }
+  handed_on = around;  // what has ended has ended for all that come later
+  return around;
+}
+
+Nanos TimeInside(const trace::HostSlices& host, RowId row, RowId around) {
+  return std::max<Nanos>(0, std::min(host.end_ns(row), host.end_ns(around)) - host.start_ns[row]);
+}
 
 Known<Flame> FlameByOp(const Input& input, PageStrings& strings) {
   if (HasKind(input.trace, SliceKind::kOp)) return ByNesting(input.trace, SliceKind::kOp, strings);

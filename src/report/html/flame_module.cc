@@ -63,23 +63,26 @@ class ModuleTree {
  private:
   using Linked = std::function<std::uint32_t(RowId)>;
 
-  // The node of the module around each row: its own, else its forward operator's, else its
-  // parent's.
+  // The node of the module around each row: its own, else its forward operator's, else that around.
   void FindModules(const Linked& linked) {
     const trace::HostSlices& host = trace_.host;
+    std::vector<RowId> giver(host.size(), kNoRow);
     for (RowId i = 0; i < host.size(); ++i) {
-      const std::uint32_t above = host.parent[i] == kNoRow ? kNoNode : module_[host.parent[i]];
-      const StringId path = trace_.op_details[host.detail[i]].module;
-      module_[i] = above;
-      if (path != StringId::kEmpty) {
-        module_[i] = NodeOfPath(path);
-      } else if (lineage_.module[i] == i) {
-        module_[i] = flame_.tree.Child(above, strings_.Of(ModuleName(host.name[i])));
-      } else if (linked && analyze::IsBackward(trace_, i)) {
-        const std::uint32_t forward = linked(i);
-        if (forward != kNoNode) module_[i] = forward;
-      }
+      giver[i] = StillOpen(host, giver, i);
+      const std::uint32_t above = giver[i] == kNoRow ? kNoNode : module_[giver[i]];
+      const std::uint32_t own = OwnModule(i, above, linked);
+      module_[i] = own == kNoNode ? above : own;
+      if (own != kNoNode) giver[i] = i;
     }
+  }
+
+  std::uint32_t OwnModule(RowId row, std::uint32_t above, const Linked& linked) {
+    const StringId path = trace_.op_details[trace_.host.detail[row]].module;
+    if (path != StringId::kEmpty) return NodeOfPath(path);
+    if (lineage_.module[row] == row) {
+      return flame_.tree.Child(above, strings_.Of(ModuleName(trace_.host.name[row])));
+    }
+    return linked && analyze::IsBackward(trace_, row) ? linked(row) : kNoNode;
   }
 
   // "nn.Module: Linear_0" without what all of them begin with.
@@ -104,10 +107,9 @@ class ModuleTree {
     const trace::HostSlices& host = trace_.host;
     std::vector<RowId> nearest(host.size(), kNoRow);  // that counts, around the row or itself
     for (RowId i = 0; i < host.size(); ++i) {
-      const RowId parent = host.parent[i];
-      const RowId around = parent == kNoRow ? kNoRow : nearest[parent];
+      const RowId around = StillOpen(host, nearest, i);
       nearest[i] = around;
-      if (parent != kNoRow) node_[i] = node_[parent];
+      if (around != kNoRow) node_[i] = node_[around];
       const bool is_module = lineage_.module[i] == i;
       const bool is_op = host.kind[i] == SliceKind::kOp && module_[i] != kNoNode;
       if (!is_module && !is_op) continue;
@@ -115,7 +117,7 @@ class ModuleTree {
           module_[around] == module_[i]) {
         continue;
       }
-      if (around != kNoRow) flame_.tree.AddSelf(node_[around], -TimeInside(i, around));
+      if (around != kNoRow) flame_.tree.AddSelf(node_[around], -TimeInside(host, i, around));
       node_[i] = is_module ? module_[i] : flame_.tree.Child(module_[i], strings_.Of(host.name[i]));
       flame_.tree.AddSelf(node_[i], host.duration_ns[i]);
       flame_.tree.AddCalls(node_[i], 1);
@@ -130,11 +132,6 @@ class ModuleTree {
       if (from == kNoRow || node_[from] == kNoNode) continue;
       flame_.tree.AddDevice(node_[from], trace_.device.duration_ns[w]);
     }
-  }
-
-  Nanos TimeInside(RowId row, RowId around) const {
-    const trace::HostSlices& host = trace_.host;
-    return std::max<Nanos>(0, std::min(host.end_ns(row), host.end_ns(around)) - host.start_ns[row]);
   }
 
   const trace::Trace& trace_;

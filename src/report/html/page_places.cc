@@ -59,6 +59,24 @@ class PlaceFinder {
     return places;
   }
 
+  // Places that name no thread but are exactly one row: the lane of that row.
+  void FindLanes(std::vector<std::vector<PagePlace>>& places) const {
+    std::unordered_multimap<Nanos, PagePlace*> unknown;
+    for (std::vector<PagePlace>& some : places) {
+      for (PagePlace& place : some) {
+        if (place.lane < 0) unknown.emplace(place.span.begin_ns, &place);
+      }
+    }
+    if (unknown.empty()) return;
+    for (std::uint32_t row = 0; row < rows_.size(); ++row) {
+      const trace::Interval span = rows_.SpanOf(input_.trace, row);
+      const auto [first, last] = unknown.equal_range(span.begin_ns);
+      for (auto at = first; at != last; ++at) {
+        if (at->second->span == span) at->second->lane = lane_of_row_[row];
+      }
+    }
+  }
+
  private:
   bool IsShown(trace::Interval span) const {
     return span.begin_ns < rows_.shown.end_ns && span.end_ns > rows_.shown.begin_ns;
@@ -127,11 +145,10 @@ class PlaceFinder {
     }
     longest.ByTime();
     std::vector<PagePlace> places;
-    for (const auto& [duration, row] : longest.rows) {
+    for (const auto& [ignored, row] : longest.rows) {
       const RowId i = rows_.source[row];
-      const Nanos start = by_kernel ? trace.device.start_ns[i] : trace.host.start_ns[i];
       const std::string_view name = by_kernel ? trace.DeviceName(i) : trace.HostName(i);
-      places.push_back({{start, start + duration},
+      places.push_back({rows_.SpanOf(trace, row),
                         by_kernel ? ShortKernelName(name) : std::string(name),
                         static_cast<std::int64_t>(lane_of_row_[row])});
     }
@@ -174,6 +191,7 @@ std::vector<std::vector<PagePlace>> FindPlaces(const Input& input,
   const PlaceFinder finder(input, rows);
   std::vector<std::vector<PagePlace>> places;
   for (const doctor::Finding& finding : findings) places.push_back(finder.Of(finding));
+  finder.FindLanes(places);
   return places;
 }
 

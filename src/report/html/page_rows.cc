@@ -156,9 +156,8 @@ class Arranger {
       shown.end_ns = std::max(shown.end_ns, end);
     };
     for (std::uint32_t row = 0; row < rows_.size(); ++row) {
-      const RowId i = rows_.source[row];
-      row < rows_.host_count ? include(trace_.host.start_ns[i], trace_.host.end_ns(i))
-                             : include(trace_.device.start_ns[i], trace_.device.end_ns(i));
+      const trace::Interval span = rows_.SpanOf(trace_, row);
+      include(span.begin_ns, span.end_ns);
     }
     if (shown.begin_ns > shown.end_ns) {
       for (const analyze::Step& step : facts_.steps.steps) {

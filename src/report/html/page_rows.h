@@ -37,6 +37,11 @@ struct PageRows {
 
   bool is_host(std::uint32_t row) const { return row < host_count; }
   std::size_t size() const { return source.size(); }
+  trace::Interval SpanOf(const trace::Trace& trace, std::uint32_t row) const {
+    const trace::RowId i = source[row];
+    return is_host(row) ? trace::Interval{trace.host.start_ns[i], trace.host.end_ns(i)}
+                        : trace::Interval{trace.device.start_ns[i], trace.device.end_ns(i)};
+  }
 };
 
 // Linear in the trace. Where there are more rows than `most`, those of the first steady steps that
