@@ -12,6 +12,7 @@
 #include "report/csv/csv_table.h"
 #include "report/html/page.h"
 #include "report/json/json_report.h"
+#include "report/markdown/markdown_report.h"
 #include "report/tables.h"
 #include "report/text/critical_path_text.h"
 #include "report/text/text_report.h"
@@ -67,6 +68,8 @@ void AnalyzeCommand::Declare(CLI::App& app) {
       app.add_flag("--critical-path", critical_path_, "what decides how long a step takes");
   CLI::Option* table =
       app.add_option("--table", table_, "one table")->option_text("NAME")->check(OneOf(tables));
+  CLI::Option* markdown =
+      app.add_flag("--markdown", markdown_, "the summary as Markdown, for a pull request");
   CLI::Option* html =
       app.add_option("--html", html_, "the report as one page for a browser (hone help report)")
           ->option_text("FILE");
@@ -74,7 +77,10 @@ void AnalyzeCommand::Declare(CLI::App& app) {
   all->excludes(json)->excludes(csv)->excludes(table);
   path->excludes(json)->excludes(csv)->excludes(table)->excludes(all);
   html->excludes(json)->excludes(csv)->excludes(table)->excludes(all)->excludes(path);
-  for (CLI::Option* option : {json, csv, all, path, table, html}) option->group("what to print");
+  for (CLI::Option* other : {json, csv, table, all, path, html}) markdown->excludes(other);
+  for (CLI::Option* option : {json, csv, all, path, table, markdown, html}) {
+    option->group("what to print");
+  }
   app.add_option("--compat", compat_, "numbers by another tool's rules")
       ->option_text("TOOL")
       ->check(OneOf({"tracelens", "hta"}))
@@ -168,6 +174,10 @@ Status AnalyzeCommand::WriteOneTable(const report::Report& report, const report:
 Status AnalyzeCommand::Write(const report::Report& report, const report::Style& style,
                              std::ostream& out, Console& console) const {
   if (json_) return report::WriteJson(report, {table_, ShapeOf(true)}, out);
+  if (markdown_) {
+    report::WriteMarkdown(report, out);
+    return Ok();
+  }
   if (!table_.empty()) return WriteOneTable(report, style, out, console);
   if (critical_path_) {
     report::WriteCriticalPath(report, style, out);

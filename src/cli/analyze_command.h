@@ -36,7 +36,7 @@ class AnalyzeCommand : public Verb {
 
   std::vector<std::string> paths_;
   bool json_ = false, csv_ = false, all_ = false, reverse_ = false, stable_ = false, quiet_ = false,
-       critical_path_ = false;
+       critical_path_ = false, markdown_ = false;
   std::string html_, table_, sort_, group_by_ = "name";
   AnswerOptions answer_;
   std::vector<std::string> compat_;
