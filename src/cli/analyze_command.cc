@@ -203,16 +203,16 @@ Status AnalyzeCommand::Write(const report::Report& report, const report::Style& 
 int AnalyzeCommand::WriteHtml(const report::Report& report, Console& console) const {
   std::string command = "hone analyze";
   for (const report::Input& input : report.inputs) command += " " + ShownPath(report, input);
-  const int written = WriteAnswer({html_}, console, [&](std::ostream& out) {
+  const bool to_file = html_ != "-";
+  const int written = WriteAnswer({to_file ? html_ : ""}, console, [&](std::ostream& out) {
     return report::WritePage(report, {command}, out);
   });
-  if (written == kExitFine && !quiet_) {
-    std::error_code error;
-    const std::uintmax_t bytes = std::filesystem::file_size(html_, error);
-    console.err << fmt::format(
-        "hone: wrote {}{}\n", Printable(html_, LocaleIsUtf8()),
-        error ? "" : fmt::format(" ({})", HumanBytes(static_cast<double>(bytes))));
-  }
+  if (written != kExitFine || quiet_ || !to_file) return written;
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(html_, error);
+  console.err << fmt::format(
+      "hone: wrote {}{}\n", Printable(html_, LocaleIsUtf8()),
+      error ? "" : fmt::format(" ({})", HumanBytes(static_cast<double>(bytes))));
   return written;
 }
 
