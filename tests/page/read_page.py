@@ -9,6 +9,7 @@ import re
 import sys
 from html.parser import HTMLParser
 
+NONE = 0xFFFFFFFF  # no row
 TYPES = {"f64": ("d", 8), "u32": ("I", 4), "u8": ("B", 1)}
 
 

@@ -15,7 +15,8 @@ using trace::SliceKind;
 
 constexpr std::uint32_t kNoNode = CallTree::kRoot;
 
-// Slices of one kind by nesting; what stands between them is not there.
+// Slices of one kind by nesting; what stands between them is not there. Under operators also the
+// calls that they make, so that an operator's own time is that of the table.
 Flame ByNesting(const trace::Trace& trace, SliceKind kind, PageStrings& strings) {
   const trace::HostSlices& host = trace.host;
   Flame flame;
@@ -25,7 +26,8 @@ Flame ByNesting(const trace::Trace& trace, SliceKind kind, PageStrings& strings)
     const RowId around = StillOpen(host, nearest, i);
     nearest[i] = around;
     if (around != kNoRow) node[i] = node[around];
-    if (host.kind[i] != kind) continue;
+    const bool call = kind == SliceKind::kOp && host.kind[i] == SliceKind::kApi && around != kNoRow;
+    if (host.kind[i] != kind && !call) continue;
     if (around != kNoRow) flame.tree.AddSelf(node[i], -TimeInside(host, i, around));
     node[i] = flame.tree.Child(node[i], strings.Of(host.name[i]));
     nearest[i] = i;

@@ -28,7 +28,7 @@ trace::RowId StillOpen(const trace::HostSlices& host, std::vector<trace::RowId>&
 // A slice that outlives the one around it takes no more than that one has.
 Nanos TimeInside(const trace::HostSlices& host, trace::RowId row, trace::RowId around);
 
-// Operators by nesting.
+// Operators by nesting, and the API calls inside them.
 Known<Flame> FlameByOp(const Input& input, PageStrings& strings);
 // Modules by nesting, and under each the operators that it called. A backward operator stands under
 // the module of its forward one.

@@ -50,13 +50,14 @@ TEST(Flame, OperatorsByNestingWithTheWorkTheyLaunched) {
   input.trace = f.Finish();
   PageStrings strings(input.trace);
   const auto nodes = Nodes(FlameByOp(input, strings), strings);
-  ASSERT_EQ(nodes.size(), 2U);
+  ASSERT_EQ(nodes.size(), 3U);
   const Node outer = nodes.at("aten::linear"), inner = nodes.at("aten::linear/aten::addmm");
   EXPECT_EQ(outer.total, 200);
   EXPECT_EQ(outer.self, 100);
   EXPECT_EQ(outer.device, 140);
   EXPECT_EQ(outer.calls, 2);
-  EXPECT_EQ(inner.self, 100);
+  EXPECT_EQ(inner.self, 90);
+  EXPECT_EQ(nodes.at("aten::linear/aten::addmm/cudaLaunchKernel").total, 10);
   EXPECT_EQ(inner.device, 140);
 }
 

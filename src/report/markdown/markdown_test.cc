@@ -18,7 +18,9 @@ TEST(Markdown, NothingIsEaten) {
   EXPECT_EQ(MarkdownCode("plain"), "`plain`");
   EXPECT_EQ(MarkdownCode("a`b``c"), "```a`b``c```");
   EXPECT_EQ(MarkdownCode("`x`"), "`` `x` ``");
-  EXPECT_EQ(MarkdownCode("a|b"), "`a\\|b`");
+  std::ostringstream table;
+  WriteMarkdownTable({"a", ""}, "lr", {{MarkdownCode("a|b"), Markdown("c|d")}}, table);
+  EXPECT_EQ(table.str(), "| a | |\n|---|---:|\n| `a\\|b` | c\\|d |\n");
   std::ostringstream out;
   WriteMarkdownCode("python", "x = 1\n```\n</pre>\n", out);
   EXPECT_EQ(out.str(), "````python\nx = 1\n```\n</pre>\n````\n");

@@ -24,9 +24,19 @@ std::size_t LongestRun(std::string_view text, char wanted) {
   return longest;
 }
 
+// A table is split at its bars before anything in it is looked at, code too.
+std::string Cell(const std::string& markdown) {
+  std::string cell;
+  for (const char c : markdown) {
+    if (c == '|' && !cell.ends_with('\\')) cell += '\\';
+    cell += c;
+  }
+  return cell;
+}
+
 void WriteRow(const std::vector<std::string>& cells, std::ostream& out) {
   out << '|';
-  for (const std::string& cell : cells) out << ' ' << cell << (cell.empty() ? "|" : " |");
+  for (const std::string& cell : cells) out << ' ' << Cell(cell) << (cell.empty() ? "|" : " |");
   out << '\n';
 }
 
@@ -56,12 +66,7 @@ std::string MarkdownCode(std::string_view text) {
   if (code.empty()) return "";
   const std::string fence(LongestRun(code, '`') + 1, '`');
   if (code.front() == '`' || code.back() == '`') code = " " + code + " ";
-  std::string safe;
-  for (const char c : code) {
-    if (c == '|') safe += '\\';  // a table splits before it looks for code
-    safe += c;
-  }
-  return fence + safe + fence;
+  return fence + code + fence;
 }
 
 void WriteMarkdownCode(std::string_view language, std::string_view code, std::ostream& out) {

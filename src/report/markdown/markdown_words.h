@@ -20,8 +20,8 @@ std::string MarkdownCode(std::string_view text);
 // A block of code; the fence is longer than any in the text.
 void WriteMarkdownCode(std::string_view language, std::string_view code, std::ostream& out);
 
-// A table. `aligns`: one letter a column, 'l' or 'r'. Cells are Markdown already (the functions
-// above keep '|' away).
+// A table. `aligns`: one letter a column, 'l' or 'r'. Cells are Markdown already; bars
+// in them are escaped.
 void WriteMarkdownTable(const std::vector<std::string>& heads, std::string_view aligns,
                         const std::vector<std::vector<std::string>>& rows, std::ostream& out);
 
