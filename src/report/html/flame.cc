@@ -51,21 +51,21 @@ Flame BySamples(const Input& input, PageStrings& strings) {
   Flame flame;
   flame.sampled = true;
   flame.device = false;
-  std::vector<std::uint8_t> wanted(frames.size(), 0);
+  // Samples in which a frame is on the stack: callers stand before callees, so one backward pass.
+  std::vector<std::uint64_t> samples(frames.size(), 0);
   for (std::size_t i = 0; i < trace.samples.size(); ++i) {
-    if (counts(i)) wanted[trace.samples.frame[i]] = 1;
+    if (counts(i)) ++samples[trace.samples.frame[i]];
   }
-  for (std::size_t f = frames.size(); f-- > 1;) wanted[frames.caller[f]] |= wanted[f];
+  for (std::size_t f = frames.size(); f-- > 1;) samples[frames.caller[f]] += samples[f];
   std::vector<std::uint32_t> node(frames.size(), kNoNode);
   for (std::size_t f = 1; f < frames.size(); ++f) {
-    if (wanted[f] == 0) continue;
+    if (samples[f] == 0) continue;
     node[f] = flame.tree.Child(node[frames.caller[f]], strings.Of(frames.function[f]));
+    flame.tree.AddCalls(node[f], samples[f]);
   }
   for (std::size_t i = 0; i < trace.samples.size(); ++i) {
     const std::uint32_t frame = trace.samples.frame[i];
-    if (frame == 0 || !counts(i)) continue;
-    flame.tree.AddSelf(node[frame], trace.samples.period_ns[i]);
-    flame.tree.AddCalls(node[frame], 1);
+    if (frame != 0 && counts(i)) flame.tree.AddSelf(node[frame], trace.samples.period_ns[i]);
   }
   return flame;
 }

@@ -19,16 +19,21 @@ using trace::SliceKind;
 
 constexpr std::uint32_t kNoNode = CallTree::kRoot;
 
-// "TOP(Net).layer1(Sequential).0(Linear)" by its dots, those inside parentheses left alone.
-std::vector<std::string> PathParts(std::string_view path) {
+// Recordings of hone: "Net (train.py:12) > Block (net.py:14)". PyTorch:
+// "TOP(Net).layer1(Sequential).0(Linear)", dots inside parentheses left alone.
+std::vector<std::string> PathParts(std::string_view path, bool by_dots) {
+  constexpr std::string_view kArrow = " > ";
   std::vector<std::string> parts(1);
   int depth = 0;
-  for (const char c : path) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == '.' && depth <= 0) {
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    depth += path[i] == '(' ? 1 : path[i] == ')' ? -1 : 0;
+    if (!by_dots && path.substr(i).starts_with(kArrow)) {
+      parts.emplace_back();
+      i += kArrow.size() - 1;
+    } else if (path[i] == '.' && depth <= 0 && by_dots) {
       parts.emplace_back();
     } else {
-      parts.back() += c;
+      parts.back() += path[i];
     }
   }
   std::erase_if(parts, [](const std::string& part) { return part.empty(); });
@@ -96,7 +101,8 @@ class ModuleTree {
   std::uint32_t NodeOfPath(StringId path) {
     std::uint32_t& node = path_node_[static_cast<std::uint32_t>(path)];
     if (node != kNoNode) return node;
-    for (const std::string& part : PathParts(trace_.Name(path))) {
+    const bool by_dots = trace_.info.format != trace::Format::kHone;
+    for (const std::string& part : PathParts(trace_.Name(path), by_dots)) {
       node = flame_.tree.Child(node, strings_.Of(part));
     }
     return node;

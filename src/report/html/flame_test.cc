@@ -111,6 +111,39 @@ TEST(Flame, RecordedModulePathsAreTakenApart) {
   EXPECT_EQ(nodes.at("TOP(Net)/conv(Conv2d(1.5))/aten::conv2d").total, 100);
 }
 
+TEST(Flame, SamplesBecomeFunctions) {
+  Input input;
+  trace::Trace& trace = input.trace;
+  const auto frame = [&](std::uint32_t caller, const char* function) {
+    trace.stack_frames.caller.push_back(caller);
+    trace.stack_frames.function.push_back(trace.strings.Intern(function));
+    trace.stack_frames.place.push_back(StringId::kEmpty);
+    return static_cast<std::uint32_t>(trace.stack_frames.size() - 1);
+  };
+  const std::uint32_t main = frame(0, "main"), line_3 = frame(main, "load");
+  const std::uint32_t line_4 = frame(main, "load");  // another line of the same function
+  frame(main, "never seen");
+  for (const std::uint32_t innermost : {main, line_3, line_4, line_4}) {
+    trace.samples.time_ns.push_back(1);
+    trace.samples.thread.push_back(0);
+    trace.samples.frame.push_back(innermost);
+    trace.samples.state.push_back(trace::ThreadState::kRunning);
+    trace.samples.period_ns.push_back(10);
+  }
+  PageStrings strings(trace);
+  const Known<Flame> flame = FlameByPython(input, strings);
+  ASSERT_TRUE(flame.has_value());
+  EXPECT_TRUE(flame->sampled);
+  EXPECT_FALSE(flame->device);
+  const auto nodes = Nodes(flame, strings);
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_EQ(nodes.at("main").self, 10);
+  EXPECT_EQ(nodes.at("main").total, 40);
+  EXPECT_EQ(nodes.at("main").calls, 4);
+  EXPECT_EQ(nodes.at("main/load").self, 30);
+  EXPECT_EQ(nodes.at("main/load").calls, 3);
+}
+
 TEST(Flame, SaysWhyThereIsNone) {
   Input input;
   PageStrings strings(input.trace);
