@@ -16,7 +16,7 @@ using Layout = JsonWriter::Layout;
 class Document {
  public:
   Document(const Report& report, const JsonOptions& options, std::ostream& out)
-      : report_(report), options_(options), input_(report.leading()), json_(out) {}
+      : report_(report), options_(options), input_(report.leading()), json_(out, options.escape) {}
 
   Status CheckShape() const {
     const TableInfo* info = options_.table.empty() ? nullptr : FindTable(options_.table);
@@ -67,6 +67,7 @@ class Document {
     WriteKernelSizesSection(json_, input_);
     if (report_.inputs.size() > 1) WriteRanks();
     if (input_.tracelens || input_.hta) WriteCompat();
+    if (options_.more) options_.more(json_);
     json_.EndObject();
     json_.Finish();
   }

@@ -18,7 +18,8 @@ std::vector<BreakdownRow> IdleRows(const std::array<Nanos, analyze::kIdleCauseCo
   for (std::size_t i = 0; i < causes.size(); ++i) {
     if (causes[i] <= 0) continue;
     const auto cause = static_cast<analyze::IdleCause>(i);
-    BreakdownRow row{fmt::format("idle: {}", analyze::IdleCauseText(cause)), Tone::kIdle, causes[i],
+    BreakdownRow row{fmt::format("idle:{}", analyze::IdleCauseId(cause)),
+                     fmt::format("idle: {}", analyze::IdleCauseText(cause)), Tone::kIdle, causes[i],
                      cause};
     const double share = static_cast<double>(causes[i]) / static_cast<double>(total_ns);
     (share < kSmallIdleShare ? small : rows).push_back(std::move(row));
@@ -30,7 +31,8 @@ std::vector<BreakdownRow> IdleRows(const std::array<Nanos, analyze::kIdleCauseCo
   if (small.size() == 1) {
     rows.push_back(std::move(small[0]));
   } else if (small.size() > 1) {
-    BreakdownRow rest{fmt::format("idle: {} other causes", small.size()), Tone::kIdle, 0, {}};
+    BreakdownRow rest{
+        "idle:other", fmt::format("idle: {} other causes", small.size()), Tone::kIdle, 0, {}};
     for (const BreakdownRow& row : small) rest.time_ns += row.time_ns;
     rows.push_back(std::move(rest));
   }
@@ -52,31 +54,32 @@ Known<Breakdown> SplitStep(const Input& input) {
     const Nanos inside = facts.steps.stats->mean_ns * static_cast<Nanos>(breakdown.steps);
     breakdown.between_steps = split.total_ns - inside > split.total_ns / 20;
   }
-  const auto add = [&](std::string label, Tone tone, Nanos time_ns) {
-    if (time_ns > 0) breakdown.rows.push_back({std::move(label), tone, time_ns, {}});
+  const auto add = [&](const char* id, const char* label, Tone tone, Nanos time_ns) {
+    if (time_ns > 0) breakdown.rows.push_back({id, label, tone, time_ns, {}});
   };
-  add("GPU compute", Tone::kCompute, split.compute_ns);
-  add("communication, not hidden", Tone::kComm, split.exposed_comm_ns);
-  add("copies, not hidden", Tone::kCopy, split.exposed_copy_ns);
+  add("compute", "GPU compute", Tone::kCompute, split.compute_ns);
+  add("comm", "communication, not hidden", Tone::kComm, split.exposed_comm_ns);
+  add("copy", "copies, not hidden", Tone::kCopy, split.exposed_copy_ns);
   if (facts.idle) {
     const auto& causes = breakdown.steps > 0 ? facts.idle->steady_ns : facts.idle->whole_ns;
     for (BreakdownRow& row : IdleRows(causes, std::max<Nanos>(split.total_ns, 1))) {
       breakdown.rows.push_back(std::move(row));
     }
   } else {
-    add("idle", Tone::kIdle, split.idle_ns);
+    add("idle", "idle", Tone::kIdle, split.idle_ns);
   }
   return breakdown;
 }
 
+std::string BreakdownTitle(const Breakdown& breakdown) {
+  if (breakdown.steps == 0) return "where the device's time goes, first to last work";
+  if (breakdown.steps == 1) return "where the step goes";
+  return fmt::format("where a step goes, mean of {}{}", breakdown.steps,
+                     breakdown.between_steps ? ", time between included" : "");
+}
+
 void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream& out) {
-  const std::string title =
-      breakdown.steps == 0 ? "where the device's time goes, first to last work"
-      : breakdown.steps == 1
-          ? "where the step goes"
-          : fmt::format("where a step goes, mean of {}{}", breakdown.steps,
-                        breakdown.between_steps ? ", time between included" : "");
-  WriteBreakdown(breakdown, title, style, out);
+  WriteBreakdown(breakdown, BreakdownTitle(breakdown), style, out);
 }
 
 void WriteBreakdown(const Breakdown& breakdown, const std::string& title, const Style& style,
