@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serves timeline_harness.html with sample data to a headless Chromium.
+import { fileURLToPath } from 'node:url';
+import { createServer } from 'vite';
+import { chromium } from 'playwright-core';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+export async function openHarness() {
+  const server = await createServer({
+    root,
+    configFile: false,
+    logLevel: 'error',
+    server: { port: 0, host: '127.0.0.1', hmr: false, watch: null },
+    esbuild: false,
+    plugins: [
+      {
+        name: 'sample',
+        configureServer(vite) {
+          vite.middlewares.use('/sample', async (request, response) => {
+            const rows = Number(new URL(request.url, 'http://x').searchParams.get('rows'));
+            const { sampleJob } = await vite.ssrLoadModule('/tests/timeline_sample.ts');
+            const { page, text } = sampleJob(rows);
+            response.setHeader('content-type', 'application/json');
+            response.end(JSON.stringify({ page, text }));
+          });
+        },
+      },
+    ],
+  });
+  await server.listen();
+  const address = server.httpServer.address();
+  const browser = await chromium.launch({
+    executablePath: process.env.HONE_CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
+  return {
+    browser,
+    url: (query) => `http://127.0.0.1:${address.port}/tests/timeline_harness.html?${query}`,
+    close: async () => {
+      await browser.close();
+      await server.close();
+    },
+  };
+}
