@@ -99,6 +99,8 @@ export interface Page {
   begin_ns: string;
   span_ns: number;
   headline: Maybe<{ what: string; trust: string; shares: Maybe<Share[]> }>;
+  /** By device of memory.devices: where its times start; absent in older pages. */
+  memory_begin_ns?: (number | null)[];
   steps: Maybe<PageStep[]>;
   places: Place[][];
   whatif: Maybe<WhatIf>;

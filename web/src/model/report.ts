@@ -85,7 +85,7 @@ export interface Where {
   op: string | null;
   kernel: string | null;
   thread: string | null;
-  step: number | null;
+  step: string | number | null;
   start_us: number | null;
   duration_us: number | null;
 }

@@ -19,14 +19,21 @@ export const TABS = [
 ] as const;
 export type Tab = (typeof TABS)[number];
 
-export interface PageState {
-  tab: Tab;
-  /** Column of the table in view: "total_ms" rises, "-total_ms" falls; "" as the report has it. */
+/** How one table is shown. */
+export interface TableState {
+  /** Column: "total_ms" rises, "-total_ms" falls; "" as the report has it. */
   sort: string;
-  /** Words that rows of the table in view must hold. */
+  /** Words that a row must hold. */
   filter: string;
   /** Column that rows are gathered by; "" none. */
   group: string;
+}
+export const PLAIN_TABLE: TableState = { sort: '', filter: '', group: '' };
+
+export interface PageState {
+  tab: Tab;
+  /** By the name of the table; those shown as the report has them are left out. */
+  tables: Readonly<Record<string, TableState>>;
   /** Fixed what-if switches, one bit each. */
   fix: number;
   /** Timeline: what is in view, ns from begin_ns; null all. */
@@ -45,9 +52,7 @@ export interface PageState {
 
 export const START: PageState = {
   tab: 'overview',
-  sort: '',
-  filter: '',
-  group: '',
+  tables: {},
   fix: 0,
   window: null,
   row: null,
@@ -63,6 +68,20 @@ function count(text: string | null, most: number): number | null {
   return value <= most ? value : null;
 }
 
+const TABLE_KEYS = ['sort', 'filter', 'group'] as const;
+
+/** "sort.kernels=-total_ms" and the like. */
+function parseTables(words: URLSearchParams): Record<string, TableState> {
+  const tables = new Map<string, TableState>();
+  for (const [word, value] of words) {
+    const match = /^(sort|filter|group)\.([a-z_]{1,40})$/.exec(word);
+    if (!match || !value) continue;
+    const [, key, table] = match as unknown as [string, (typeof TABLE_KEYS)[number], string];
+    tables.set(table, { ...(tables.get(table) ?? PLAIN_TABLE), [key]: value });
+  }
+  return Object.fromEntries(tables);
+}
+
 /** Reads a hash; whatever does not fit is left at its start. */
 export function parseState(hash: string): PageState {
   const words = new URLSearchParams(hash.replace(/^#/, ''));
@@ -73,9 +92,7 @@ export function parseState(hash: string): PageState {
   const to = Number(window?.[2]);
   return {
     tab: TABS.find((name) => name === tab) ?? START.tab,
-    sort: words.get('sort') ?? '',
-    filter: words.get('filter') ?? '',
-    group: words.get('group') ?? '',
+    tables: parseTables(words),
     fix: count(words.get('fix'), 127) ?? 0,
     window: window && to > from ? [from, to] : null,
     row: count(words.get('row'), 0xfffffffe),
@@ -90,9 +107,9 @@ export function parseState(hash: string): PageState {
 export function formatState(state: PageState): string {
   const words = new URLSearchParams();
   if (state.tab !== START.tab) words.set('tab', state.tab);
-  if (state.sort) words.set('sort', state.sort);
-  if (state.filter) words.set('filter', state.filter);
-  if (state.group) words.set('group', state.group);
+  for (const [table, shown] of Object.entries(state.tables)) {
+    for (const key of TABLE_KEYS) if (shown[key]) words.set(`${key}.${table}`, shown[key]);
+  }
   if (state.fix) words.set('fix', String(state.fix));
   if (state.window) words.set('t', state.window.map((ns) => Math.max(0, Math.round(ns))).join(','));
   if (state.row !== null) words.set('row', String(state.row));

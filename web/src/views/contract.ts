@@ -11,7 +11,7 @@
 // called on every frame of a drag; the shell writes the URL once it has been quiet for 150 ms.
 // Both fill the box they are given (position: relative, height given by the shell, width from the
 // window) and watch their own size. Colours: the CSS variables of src/style/theme.css, read again
-// when `theme` changes. Keys are listened to on an element of the view, or on window while the view
+// when `theme` changes (built, a colour may be `#fff`: the minifier shortens). Keys are listened to on an element of the view, or on window while the view
 // is mounted and the target is no input; `?` belongs to the shell, which lists `KEYS` of each view.
 import type { FlameKind, Page, PageTimeline, Place, Tree } from '../model/page.js';
 import type { PageState } from '../model/state.js';
