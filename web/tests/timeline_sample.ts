@@ -192,7 +192,7 @@ export function sampleJob(
   const gaps: GapSpec[] = [];
   const steps: { name: string; start_ns: number; end_ns: number; warm_up: boolean }[] = [];
   const stepCount = 6;
-  const perStep = Math.max(4, Math.floor(count / stepCount / 10.2));
+  const perStep = Math.max(4, Math.floor(count / stepCount / 8.2));
   let now = 1000;
   let device = 2000;
   const gap = (until: number, cause: number, blamed: RowSpec) => {

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Serves timeline_harness.html with sample data to a headless Chromium.
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'vite';
 import { chromium } from 'playwright-core';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** The two data scripts of a page that hone wrote, named by $HONE_PAGES and the query. */
+async function dataOfPage(name) {
+  const html = await readFile(
+    join(process.env.HONE_PAGES ?? '.', `${basename(name)}.html`),
+    'utf8',
+  );
+  const [, report] = /<script id="hone-report"[^>]*>([^<]*)<\/script>/.exec(html) ?? [];
+  const [, text] = /<script id="hone-rows"[^>]*>([^<]*)<\/script>/.exec(html) ?? [];
+  return JSON.stringify({ page: JSON.parse(report ?? '{}').page, text });
+}
 
 export async function openHarness() {
   const server = await createServer({
@@ -18,10 +31,15 @@ export async function openHarness() {
         name: 'sample',
         configureServer(vite) {
           vite.middlewares.use('/sample', async (request, response) => {
-            const rows = Number(new URL(request.url, 'http://x').searchParams.get('rows'));
+            response.setHeader('content-type', 'application/json');
+            const words = new URL(request.url, 'http://x').searchParams;
+            if (words.get('page')) {
+              response.end(await dataOfPage(words.get('page')));
+              return;
+            }
+            const rows = Number(words.get('rows'));
             const { sampleJob } = await vite.ssrLoadModule('/tests/timeline_sample.ts');
             const { page, text } = sampleJob(rows);
-            response.setHeader('content-type', 'application/json');
             response.end(JSON.stringify({ page, text }));
           });
         },

@@ -105,7 +105,7 @@ export function Timeline(props: TimelineProps) {
     } else if (places[0]) {
       showPlace(engine, places[0]);
     }
-  }, [engine, state.window, places]);
+  }, [engine, state.window, state.finding]);
   useLayoutEffect(() => {
     if (!engine) return;
     const row = engine.selection?.type === 'row' ? engine.selection.row : null;
@@ -122,7 +122,7 @@ export function Timeline(props: TimelineProps) {
     if (!engine) return;
     engine.places = places.map((place) => ({ start: place.start_ns, end: place.end_ns }));
     engine.requestDraw();
-  }, [engine, places]);
+  }, [engine, page, state.finding]);
 
   const pick = (row: number) => engine?.select({ type: 'row', row }, true);
   const find = (search: string) => props.patch({ search });
@@ -133,11 +133,6 @@ export function Timeline(props: TimelineProps) {
       )}
       {engine && (places.length > 0 || onBack) && (
         <PlacesBar places={places} onShow={(place) => showPlace(engine, place)} onBack={onBack} />
-      )}
-      {timeline.left_out && (
-        <p class="tl-left-out">
-          {countText(timeline.left_out.events)} events are not shown: {timeline.left_out.why}
-        </p>
       )}
       <canvas class="tl-map" ref={map} aria-hidden="true" />
       {engine && <Legend engine={engine} theme={theme} />}

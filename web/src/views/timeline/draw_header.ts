@@ -76,11 +76,13 @@ function drawSteps(frame: Frame, y: number): void {
 function drawGaps(frame: Frame, y: number): void {
   const { ctx, palette, model, window } = frame;
   const bucket = frame.nsPerPixel * MARK;
-  const draw = (position: number, x: number, width: number) => {
+  // Many short gaps on one mark: its height is the share of time that is idle, as a bar.
+  const draw = (position: number, x: number, width: number, covered = 1) => {
     const gap = model.gapSet.row[position]!;
     const cause = model.gapCauses[model.rows.gaps.cause[gap]!]!;
     ctx.fillStyle = frame.patterns.get(cause.id) ?? palette.cause(cause.id);
-    ctx.fillRect(x, y + 1, width, GAPS - 3);
+    const tall = covered < 1 ? Math.max(2, Math.round(covered * (GAPS - 3))) : GAPS - 3;
+    ctx.fillRect(x, y + GAPS - 2 - tall, width, tall);
     if (width < 5) return;
     ctx.strokeStyle = palette.cause(cause.id);
     ctx.lineWidth = 1;
@@ -96,9 +98,10 @@ function drawGaps(frame: Frame, y: number): void {
     ctx.fillText(text, x + 6, y + GAPS / 2);
   };
   paintTrack(model.gapSet, model.gapSet.tracks[0]!, window.start, window.end, bucket, {
-    box: (position, start, end) => draw(position, ...edges(frame, start, end)),
-    mark: (start, longest) =>
-      draw(longest, Math.max(frame.left, Math.round(xOf(frame, start))), MARK),
+    box: (position, start, end) =>
+      draw(position, ...edges(frame, start, end), Math.min(1, (end - start) / bucket)),
+    mark: (start, longest, covered) =>
+      draw(longest, Math.max(frame.left, Math.round(xOf(frame, start))), MARK, covered),
   });
 }
 

@@ -5,24 +5,12 @@ import { edges, fitText, FONT, xOf, type Frame } from './frame.js';
 import { BOX, firstBelow, levelY, type LaneBox } from './layout.js';
 import { paintTrack, type Painter } from './lod.js';
 import { colorIndex, FADED, SHADES } from './palette.js';
-import { shortName } from './time_text.js';
+import { labelOf } from './time_text.js';
 
 /** Rows narrower than this (CSS pixels) are shown by marks of this width. */
 export const MARK = 2;
 /** Narrower boxes carry no name. */
 const LABEL = 26;
-
-const shortNames = new Map<string, string>();
-
-function shortened(name: string): string {
-  let short = shortNames.get(name);
-  if (short === undefined) {
-    if (shortNames.size > 50_000) shortNames.clear();
-    short = shortName(name);
-    shortNames.set(name, short);
-  }
-  return short;
-}
 
 /** Fill of matches that are too narrow for a frame: the accent, which is no fill of the palette. */
 const MATCH_FILL = 10_000;
@@ -58,7 +46,7 @@ class LanePainter implements Painter {
     this.bins.box(color * SHADES + (left ? FADED : 0), x, this.y, width, BOX);
     if (match) this.framed.push(x, this.y, width);
     if (width < LABEL) return;
-    const text = fitText(frame.ctx, shortened(header.strings[name]!), width - 7);
+    const text = fitText(frame.ctx, labelOf(header.strings[name]!), width - 7);
     const ink = left ? frame.palette.text3 : frame.palette.inks[color]!;
     if (text) this.bins.label(text, x + 4, this.y + BOX / 2 + 0.5, ink);
   }
@@ -84,7 +72,7 @@ const bins = new Bins();
 
 /** The context must be clipped to the lanes. Cost: pixels in view x log(rows). */
 export function drawLanes(frame: Frame): void {
-  const { ctx, model, layout, palette, window } = frame;
+  const { ctx, model, palette, window } = frame;
   ctx.font = `11px ${FONT}`;
   ctx.textBaseline = 'middle';
   ctx.textAlign = 'left';
@@ -102,7 +90,6 @@ export function drawLanes(frame: Frame): void {
       paintTrack(model.set, track, window.start, window.end, bucket, painter.at(y));
     }
   }
-  void layout;
   bins.flush(ctx, palette);
   ctx.strokeStyle = palette.accent;
   ctx.lineWidth = 1.5;

@@ -34,6 +34,7 @@ export interface KeyEvents {
 }
 
 function isTyping(target: EventTarget | null): boolean {
+  if (document.querySelector('dialog[open]')) return true;
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }

@@ -115,7 +115,7 @@ function boxAt(
   for (const p of [next - 1, next]) {
     if (p < track.from || p >= track.to) continue;
     const d = Math.max(set.start[p]! - time, time - set.end[p]!);
-    if (d <= distance) {
+    if (d < distance) {
       best = set.row[p]!;
       distance = d;
     }

@@ -3,7 +3,7 @@
  * What a track shows in a window: boxes wide enough to be seen, and for the rest one mark per bucket of time.
  * At most about two marks a bucket and track, whatever the number of rows: cost is pixels x log(rows).
  */
-import { firstSeen, gallop, longestBox, type Boxes, type Track } from './tracks.js';
+import { firstSeen, gallop, longestBox, lowerBound, type Boxes, type Track } from './tracks.js';
 
 /** Receives boxes and marks in time order. */
 export interface Painter {
@@ -45,17 +45,27 @@ export function paintTrack(
     if (next - p === 1) {
       painter.box(p, begins, end[p]!);
     } else {
-      const spill = p > track.from ? Math.max(0, end[p - 1]! - bucketStart) : 0;
       const last = next - 1;
       const inside = busy[last]! - busy[p]! + Math.min(end[last]!, bucketEnd) - start[last]!;
+      const before = coveredSince(set, track, bucketStart, p);
       painter.mark(
         bucketStart,
         longestBox(set, track, p, next),
-        Math.min(1, (inside + spill) / bucket),
+        Math.min(1, (inside + before) / bucket),
         p,
         next,
       );
     }
     p = next;
   }
+}
+
+/** Time from `since` to the start of p that boxes before p cover. */
+function coveredSince({ start, end, busy }: Boxes, track: Track, since: number, p: number): number {
+  if (p === track.from) return 0;
+  if (start[p - 1]! < since) return Math.max(0, end[p - 1]! - since);
+  // Only where the window begins inside a bucket, or a long box ended in this one.
+  const first = lowerBound(start, track.from, p, since);
+  const spill = first > track.from ? Math.max(0, end[first - 1]! - since) : 0;
+  return busy[p]! - busy[first]! + spill;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The strip of the whole recording: how busy the device and the first thread are, steps, gaps,
+// The strip of the whole recording: how busy the device is, steps, gaps,
 // matches, and the window as a frame. Made once a size, theme or search; a frame is drawn over it.
 import type { Model } from './lanes.js';
 import type { Palette } from './palette.js';
@@ -83,10 +83,9 @@ export class Minimap {
     const device =
       model.gapDevice ?? (streams[0] === undefined ? null : model.lanes[streams[0]]!.device);
     const work = streams.filter((lane) => model.lanes[lane]!.device === device);
-    const thread = order.filter((lane) => model.lanes[lane]!.kind === 'thread').slice(0, 1);
-    const half = (this.height - GAP_LINE) / 2;
-    this.drawBusy(ctx, work, palette.compute, 1, half - 2);
-    this.drawBusy(ctx, thread, palette.faint(palette.text2, 0.55), half, half - 2);
+    // A trace without a device still has a thread to look at.
+    const lanes = work.length > 0 ? work : order.slice(0, 1);
+    this.drawBusy(ctx, lanes, palette.compute, 2, this.height - GAP_LINE - 3);
     this.drawGaps(ctx, palette);
     ctx.fillStyle = palette.line;
     for (const step of model.steps) {

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { KINDS } from '../../model/rows.js';
 import type { Engine } from './engine.js';
 import { sumSpan } from './sums.js';
-import { countText, durationText, momentText, shortName } from './time_text.js';
+import { countText, durationText, labelOf, momentText } from './time_text.js';
 import type { TimeWindow } from './window.js';
 
 type Where = 'device' | 'host' | 'all';
@@ -96,7 +96,7 @@ export function SumsView({ engine, window, lanesVersion, onPick, onSearch }: Pro
                       onClick={() => onPick(sum.longest)}
                       onDblClick={() => onSearch(name)}
                     >
-                      {shortName(name)}
+                      {labelOf(name)}
                     </button>
                   </td>
                   <td class="num">{countText(sum.count)}</td>

@@ -56,17 +56,56 @@ export function percentText(share: number): string {
   return `${percent >= 10 ? percent.toFixed(0) : percent.toFixed(1)} %`;
 }
 
+/** Templates of PyTorch that only carry another function: not what a kernel does. */
+const CARRIERS =
+  /^(gpu_kernel\w*|[AB]UnaryFunctor|BinaryFunctor|ReduceOp|func_wrapper_t|\w*TensorListMetadata\w*)$/;
+const WORK = /(Functor|functor|Ops$|_kernel|kernel_|^launch_|_cuda_out$)/;
+
+/** "MulFunctor" of vectorized_elementwise_kernel<4, at::native::BinaryFunctor<…MulFunctor<float>>>. */
+function workOf(templates: string): string | null {
+  for (const [, word] of templates.slice(0, 600).matchAll(/::(\w+)/g)) {
+    if (word && WORK.test(word) && !CARRIERS.test(word)) return word;
+  }
+  return null;
+}
+
 /**
- * The part of a kernel's name a person knows it by: no return type, template arguments, parameters or namespaces. Other names stay
- * as they are.
+ * The part of a kernel's name a person knows it by: no return type, template arguments, parameters
+ * or namespaces. PyTorch's general kernels are told apart by the function they carry.
  */
-export function shortName(name: string): string {
+export function shortKernel(name: string): string {
   if (!/[<(]/.test(name)) return name;
   let bare = name.replace(/^void\s+/, '').replaceAll('(anonymous namespace)::', '');
   const cut = bare.search(/[<(]/);
+  const work = bare[cut] === '<' && bare.includes('at::native') ? workOf(bare.slice(cut)) : null;
   if (cut > 0) bare = bare.slice(0, cut);
   const colons = bare.lastIndexOf('::');
-  // "torch::autograd::engine" style names without arguments have been returned above.
   if (colons >= 0 && colons + 2 < bare.length) bare = bare.slice(colons + 2);
-  return bare.trim() || name;
+  bare = bare.trim() || name;
+  return work && work !== bare ? `${work} · ${bare}` : bare;
+}
+
+/** "torch/nn/modules/module.py(1770): _call_impl" is known as "_call_impl module.py:1770". */
+export function shortFunction(name: string): string {
+  const place = /^(.*?)\((\d+)\): (.+)$/.exec(name);
+  if (!place) return name;
+  const file = place[1]!.split('/').pop();
+  return `${place[3]} ${file}:${place[2]}`;
+}
+
+const labels = new Map<string, string>();
+
+/** What a box is called; the whole name stands in its details. */
+export function labelOf(name: string): string {
+  let label = labels.get(name);
+  if (label === undefined) {
+    if (labels.size > 50_000) labels.clear();
+    label = shortFunction(name);
+    // Only C++ has these: names such as enumerate(DataLoader)#... stay as they are.
+    if (label === name && (/^void\s/.test(name) || /::/.test(name) || /<.*>\(/.test(name))) {
+      label = /^[\w.]+::[\w.]+$/.test(name) ? name : shortKernel(name);
+    }
+    labels.set(name, label);
+  }
+  return label;
 }

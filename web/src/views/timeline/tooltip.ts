@@ -31,6 +31,30 @@ export function describe(engine: Engine, picked: Selection): string[] {
   ].filter((line) => line !== '');
 }
 
+/** Lines beside the pointer; none hides the box. Text only: names are whatever a program says. */
+export function writeTip(
+  box: HTMLElement,
+  lines: string[],
+  canvas: HTMLElement,
+  x: number,
+  y: number,
+): void {
+  box.style.display = lines.length > 0 ? 'block' : 'none';
+  if (lines.length === 0) return;
+  box.replaceChildren(
+    ...lines.map((line, i) => {
+      const element = document.createElement(i === 0 ? 'b' : 'span');
+      element.textContent = line.length > 300 ? `${line.slice(0, 300)}…` : line;
+      return element;
+    }),
+  );
+  const { offsetWidth, offsetHeight } = box;
+  const { clientWidth, clientHeight } = canvas;
+  const left = x + 14 + offsetWidth > clientWidth ? Math.max(0, x - offsetWidth - 10) : x + 14;
+  const top = y + 16 + offsetHeight > clientHeight ? Math.max(0, y - offsetHeight - 10) : y + 16;
+  box.style.transform = `translate(${left}px, ${top}px)`;
+}
+
 export class Tooltip {
   constructor(
     private readonly box: HTMLElement | null,
@@ -38,28 +62,9 @@ export class Tooltip {
   ) {}
 
   show(hit: Hit | null, x: number, y: number): void {
-    const { box } = this;
-    if (!box) return;
-    const lines = describe(this.engine, hit?.pick ?? null);
-    box.style.display = lines.length > 0 ? 'block' : 'none';
-    this.engine.canvas.style.cursor =
-      hit?.area === 'names' || hit?.pick
-        ? 'pointer'
-        : hit?.area === 'head'
-          ? 'col-resize'
-          : 'default';
-    if (lines.length === 0) return;
-    box.replaceChildren(
-      ...lines.map((line, i) => {
-        const element = document.createElement(i === 0 ? 'b' : 'span');
-        element.textContent = line.length > 300 ? `${line.slice(0, 300)}…` : line;
-        return element;
-      }),
-    );
-    const { offsetWidth, offsetHeight } = box;
-    const { clientWidth, clientHeight } = this.engine.canvas;
-    const left = x + 14 + offsetWidth > clientWidth ? Math.max(0, x - offsetWidth - 10) : x + 14;
-    const top = y + 16 + offsetHeight > clientHeight ? Math.max(0, y - offsetHeight - 10) : y + 16;
-    box.style.transform = `translate(${left}px, ${top}px)`;
+    const { canvas } = this.engine;
+    const pressed = hit?.area === 'names' || hit?.pick;
+    canvas.style.cursor = pressed ? 'pointer' : hit?.area === 'head' ? 'col-resize' : 'default';
+    if (this.box) writeTip(this.box, describe(this.engine, hit?.pick ?? null), canvas, x, y);
   }
 }
