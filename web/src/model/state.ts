@@ -74,7 +74,7 @@ const TABLE_KEYS = ['sort', 'filter', 'group'] as const;
 function parseTables(words: URLSearchParams): Record<string, TableState> {
   const tables = new Map<string, TableState>();
   for (const [word, value] of words) {
-    const match = /^(sort|filter|group)\.([a-z_]{1,40})$/.exec(word);
+    const match = /^(sort|filter|group)\.([a-z][a-z_]{0,39})$/.exec(word);
     if (!match || !value) continue;
     const [, key, table] = match as unknown as [string, (typeof TABLE_KEYS)[number], string];
     tables.set(table, { ...(tables.get(table) ?? PLAIN_TABLE), [key]: value });
