@@ -194,6 +194,11 @@ test('a marked span is summed by name', async () => {
   await page.mouse.up();
   await page.keyboard.up('Shift');
   expect(await sums.locator('h3').innerText()).toContain('Marked span');
+  await page.keyboard.press('0');
+  await page.waitForTimeout(100);
+  // The second step, in the line of the steps.
+  await page.mouse.click(box.x + 190 + (box.width - 190) * 0.4, box.y + 32);
+  expect(await sums.locator('h3').innerText()).toMatch(/Marked span\s+200\.3 ms/);
   await done();
 });
 

@@ -6,7 +6,7 @@ import { drawLaneNames, drawLanes, MARK } from './draw_lanes.js';
 import { drawOverlay, drawSpan } from './draw_overlay.js';
 import type { Frame, Selection } from './frame.js';
 import { hatchPattern } from './hatch.js';
-import { gapAt, laneOfRow, rowAt, type Model } from './lanes.js';
+import { gapAt, laneOfRow, rowAt, stepAt, type Model } from './lanes.js';
 import { closedAtFirst, hitLane, layoutLanes, levelY, LEVEL, type Layout } from './layout.js';
 import { Minimap } from './minimap.js';
 import { readPalette, variantsOf, type Palette } from './palette.js';
@@ -25,12 +25,14 @@ import {
 const NARROW = 640;
 const GUTTER = 190;
 
-export type Area = 'head' | 'gaps' | 'names' | 'lanes';
+export type Area = 'head' | 'steps' | 'gaps' | 'names' | 'lanes';
 
 export interface Hit {
   area: Area;
   lane: number;
   pick: Selection;
+  /** Of area 'steps': its index. */
+  step?: number;
 }
 
 export type Change = 'window' | 'pick' | 'span' | 'search' | 'lanes' | 'hover';
@@ -249,6 +251,9 @@ export class Engine {
     const slack = this.nsPerPixel * MARK * 1.5;
     if (x < this.left && y < this.top) return { area: 'head', lane: -1, pick: null };
     if (y < this.top) {
+      const { steps } = this.model;
+      const step = y >= this.head.steps && y < this.head.gaps ? stepAt(steps, time) : -1;
+      if (step >= 0) return { area: 'steps', lane: -1, pick: null, step };
       if (y < this.head.gaps || this.model.gapSet.row.length === 0) {
         return { area: 'head', lane: -1, pick: null };
       }

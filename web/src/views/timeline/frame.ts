@@ -48,16 +48,26 @@ export function edges(frame: Frame, start: number, end: number): [left: number, 
 
 const widths = new Map<string, number>();
 
-/** Text of at most `room` pixels, cut with an ellipsis; '' where nothing readable fits. Assumes one font for all callers. */
-export function fitText(ctx: CanvasRenderingContext2D, text: string, room: number): string {
+function widthOf(ctx: CanvasRenderingContext2D, text: string): number {
   let width = widths.get(text);
   if (width === undefined) {
     if (widths.size > 50_000) widths.clear();
     width = ctx.measureText(text).width;
     widths.set(text, width);
   }
-  if (width <= room) return text;
+  return width;
+}
+
+/**
+ * Text of at most `room` pixels: where the whole does not fit, without its namespace, then cut with
+ * an ellipsis; '' where nothing readable fits. Assumes one font for all callers.
+ */
+export function fitText(ctx: CanvasRenderingContext2D, text: string, room: number): string {
+  if (widthOf(ctx, text) <= room) return text;
+  const bare = text.replace(/^(aten::|evaluate |void )/, '');
+  const width = widthOf(ctx, bare);
+  if (width <= room) return bare;
   // Letters are not equally wide: a twentieth is kept in hand.
-  const letters = Math.floor(((room * 0.95 - 8) / width) * text.length);
-  return letters >= 2 ? `${text.slice(0, letters)}…` : '';
+  const letters = Math.floor(((room * 0.95 - 8) / width) * bare.length);
+  return letters >= 2 ? `${bare.slice(0, letters)}…` : '';
 }

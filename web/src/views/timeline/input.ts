@@ -41,7 +41,8 @@ export function listen(
     canvas.setPointerCapture(event.pointerId);
     canvas.focus({ preventScroll: true });
     const hit = engine.hit(at.x, at.y);
-    const marks = event.shiftKey || (hit.area === 'head' && at.x >= engine.left);
+    const onHead = hit.area === 'head' || hit.area === 'steps';
+    const marks = event.shiftKey || (onHead && at.x >= engine.left);
     press = { ...at, mode: marks ? 'span' : 'pan', from: engine.timeAt(at.x), moved: false };
     if (hit.area === 'names') press.mode = 'none';
   };
@@ -97,6 +98,7 @@ export function listen(
     const at = place(event);
     const hit = engine.hit(at.x, at.y);
     if (hit.area === 'names') engine.toggleLane(hit.lane);
+    else if (hit.area === 'steps') markStep(engine, hit.step ?? -1);
     else if (hit.area === 'head') engine.setSpan(null);
     else engine.select(hit.pick);
   };
@@ -155,6 +157,14 @@ export function listen(
   canvas.addEventListener('wheel', wheel, { signal, passive: false });
   scroller.addEventListener('scroll', scrolled, { signal, passive: true });
   return () => off.abort();
+}
+
+/** A step is marked by a click, and no longer by a second one. */
+function markStep(engine: Engine, index: number): void {
+  const step = engine.model.steps[index];
+  if (!step) return;
+  const marked = engine.span?.start === step.start_ns && engine.span.end === step.end_ns;
+  engine.setSpan(marked ? null : { start: step.start_ns, end: step.end_ns });
 }
 
 /** The strip: a press brings the window there, a drag takes it along; on an empty stretch it marks a new window. */

@@ -50,11 +50,16 @@ export interface Palette {
   faint: (color: string, strength: number) => string;
 }
 
+/** "#rgb", "#rrggbb" (a build shortens what can be), "rgb(…)". Grey for anything else. */
 export function parseColor(text: string): Rgb {
-  const hex = /^#([0-9a-f]{6})/i.exec(text.trim());
-  if (hex) {
-    const value = parseInt(hex[1]!, 16);
-    return [value >> 16, (value >> 8) & 255, value & 255];
+  const hex = /^#([0-9a-f]+)$/i.exec(text.trim())?.[1];
+  if (hex && (hex.length === 3 || hex.length === 4)) {
+    const part = (i: number) => parseInt(hex.charAt(i), 16) * 17;
+    return [part(0), part(1), part(2)];
+  }
+  if (hex && (hex.length === 6 || hex.length === 8)) {
+    const part = (i: number) => parseInt(hex.slice(i, i + 2), 16);
+    return [part(0), part(2), part(4)];
   }
   const parts = /^rgba?\(([^)]+)\)/.exec(text.trim());
   const [r, g, b] = parts ? parts[1]!.split(/[\s,/]+/).map(Number) : [128, 128, 128];
@@ -124,7 +129,14 @@ export function variantsOf(strings: readonly string[]): Uint8Array {
 /** Reads the variables from the element; again when the theme changes. */
 export function readPalette(element: Element): Palette {
   const style = getComputedStyle(element);
-  const read = (name: string) => style.getPropertyValue(name).trim() || '#808080';
+  // The canvas knows every way to write a colour and gives it back as "#rrggbb" or "rgba(…)".
+  const scratch = document.createElement('canvas').getContext('2d');
+  const read = (name: string) => {
+    const value = style.getPropertyValue(name).trim() || '#808080';
+    if (!scratch) return value;
+    scratch.fillStyle = value;
+    return scratch.fillStyle;
+  };
   const background = parseColor(read('--bg'));
   const fills: string[] = [];
   const inks: string[] = [];

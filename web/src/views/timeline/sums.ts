@@ -27,7 +27,7 @@ export interface Sums {
 }
 
 /**
- * Rows of the given lanes that run in the span, by name and kind, largest total first. Linear in the rows inside the span. Totals
+ * Rows of the given lanes that run in the span, by name and side, largest total first. Linear in the rows inside the span. Totals
  * include what a row encloses, as everywhere on the timeline.
  */
 export function sumSpan(
@@ -39,7 +39,9 @@ export function sumSpan(
 ): Sums {
   const { rows, set } = model;
   const names = model.header.strings.length;
-  const slotOf = new Map<number, number>();
+  // By name, once for the host and once for the device: an array, since a window may hold a million
+  // rows and a map costs ten times as much.
+  const slotOf = new Int32Array(names * 2).fill(-1);
   const sums: NameSum[] = [];
   const parts: number[] = [];
   let counted = 0;
@@ -58,11 +60,10 @@ export function sumSpan(
           0,
           Math.min(set.end[p]!, span.end) - Math.max(set.start[p]!, span.start),
         );
-        const key = kind * names + rows.name[row]!;
-        let slot = slotOf.get(key);
-        if (slot === undefined) {
-          slot = sums.length;
-          slotOf.set(key, slot);
+        const key = rows.name[row]! + (kind >= KIND_DEVICE ? names : 0);
+        let slot = slotOf[key]!;
+        if (slot < 0) {
+          slot = slotOf[key] = sums.length;
           sums.push({ name: rows.name[row]!, kind, count: 0, total: 0, longest: row });
           parts.push(-1);
         }

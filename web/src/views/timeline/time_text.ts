@@ -100,7 +100,7 @@ export function labelOf(name: string): string {
   let label = labels.get(name);
   if (label === undefined) {
     if (labels.size > 50_000) labels.clear();
-    label = shortFunction(name);
+    label = shortFunction(name).replace(/^autograd::engine::evaluate_function: /, 'evaluate ');
     // Only C++ has these: names such as enumerate(DataLoader)#... stay as they are.
     if (label === name && (/^void\s/.test(name) || /::/.test(name) || /<.*>\(/.test(name))) {
       label = /^[\w.]+::[\w.]+$/.test(name) ? name : shortKernel(name);

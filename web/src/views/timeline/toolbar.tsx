@@ -41,6 +41,7 @@ export function Toolbar({ engine, search, onSearch, searchBox }: ToolbarProps) {
       />
       <MatchCount engine={engine} />
       <span class="tl-space" />
+      <span class="tl-hint">ctrl-wheel or w s zoom · drag or a d move · shift-drag sums</span>
       <button
         type="button"
         aria-label="zoom out"

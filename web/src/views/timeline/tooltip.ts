@@ -63,8 +63,16 @@ export class Tooltip {
 
   show(hit: Hit | null, x: number, y: number): void {
     const { canvas } = this.engine;
-    const pressed = hit?.area === 'names' || hit?.pick;
+    const pressed = hit?.area === 'names' || hit?.area === 'steps' || hit?.pick;
     canvas.style.cursor = pressed ? 'pointer' : hit?.area === 'head' ? 'col-resize' : 'default';
-    if (this.box) writeTip(this.box, describe(this.engine, hit?.pick ?? null), canvas, x, y);
+    const step = this.engine.model.steps[hit?.step ?? -1];
+    const lines = step
+      ? [
+          `${step.name}${step.warm_up ? ' (warm-up)' : ''}`,
+          durationText(step.end_ns - step.start_ns),
+          'click: sum it up',
+        ]
+      : describe(this.engine, hit?.pick ?? null);
+    if (this.box) writeTip(this.box, lines, canvas, x, y);
   }
 }

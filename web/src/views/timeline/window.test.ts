@@ -79,6 +79,9 @@ describe('words', () => {
     expect(labelOf('void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, int, 512>(x)')).toBe(
       'bn_fw_tr_1C11_kernel_NCHW',
     );
+    expect(labelOf('autograd::engine::evaluate_function: MmBackward0')).toBe(
+      'evaluate MmBackward0',
+    );
     expect(labelOf('aten::mm')).toBe('aten::mm');
     expect(labelOf('torch::autograd::AccumulateGrad')).toBe('torch::autograd::AccumulateGrad');
     expect(labelOf('enumerate(DataLoader)#_Iter.__next__')).toBe(
@@ -94,6 +97,9 @@ describe('words', () => {
 describe('palette', () => {
   it('reads colours, turns hues and keeps grey grey', () => {
     expect(parseColor('#3f7fc1')).toEqual([63, 127, 193]);
+    expect(parseColor('#fff')).toEqual([255, 255, 255]);
+    expect(parseColor('#0b5c')).toEqual([0, 187, 85]);
+    expect(parseColor('#01020380')).toEqual([1, 2, 3]);
     expect(parseColor('rgb(1, 2, 3)')).toEqual([1, 2, 3]);
     turnHue([100, 100, 100], 90).forEach((part) => expect(part).toBeCloseTo(100, 6));
     expect(contrast([0, 0, 0], [255, 255, 255])).toBeCloseTo(21, 6);
