@@ -189,10 +189,11 @@ export function sampleJob(
   const copies: RowSpec[] = [];
   const comm: RowSpec[] = [];
   const loaders: RowSpec[][] = [[], [], []];
+  const python: RowSpec[] = [];
   const gaps: GapSpec[] = [];
   const steps: { name: string; start_ns: number; end_ns: number; warm_up: boolean }[] = [];
   const stepCount = 6;
-  const perStep = Math.max(4, Math.floor(count / stepCount / 8.2));
+  const perStep = Math.max(4, Math.floor(count / stepCount / 9.1));
   let now = 1000;
   let device = 2000;
   const gap = (until: number, cause: number, blamed: RowSpec) => {
@@ -349,6 +350,7 @@ export function sampleJob(
         });
     }
     now = Math.max(back, device) + 4000;
+    addStacks(python, begin, now, perStep * 2, next);
     sync.duration = now - sync.start;
     whole.duration = now - begin;
     steps.push({ name: whole.name, start_ns: begin, end_ns: now, warm_up: s === 0 });
@@ -368,6 +370,7 @@ export function sampleJob(
     [
       lane('thread', 'python 4711', main, null),
       lane('thread', 'autograd 4790', backward, null),
+      lane('thread', 'stacks 4711', python, null),
       ...loaders.map((rows, i) => lane('thread', `loader ${i}`, rows, null)),
       lane('stream', 'stream 7', compute, 0),
       lane('stream', 'stream 20', copies, 0),
@@ -376,6 +379,47 @@ export function sampleJob(
     gaps,
   );
   return { page: samplePage(steps, now, timeline), timeline, text };
+}
+
+/** About `count` Python calls, up to 40 deep, in [begin, end). */
+function addStacks(
+  python: RowSpec[],
+  begin: number,
+  end: number,
+  count: number,
+  next: () => number,
+): void {
+  const depth = 40;
+  const trees = Math.max(1, Math.round(count / (depth * 2)));
+  const room = (end - begin) / trees;
+  for (let t = 0; t < trees; ++t) {
+    let start = begin + t * room;
+    let stop = start + room * 0.95;
+    for (let d = 0; d < depth && stop - start > 4; ++d) {
+      python.push({
+        start,
+        duration: stop - start,
+        name: `module_${d % 9}.py(${d}): call_${Math.floor(next() * 30)}`,
+        depth: d,
+        kind: 3,
+      });
+      const inner = (stop - start) * 0.04;
+      start += inner;
+      stop -= inner;
+    }
+    // Short calls under the innermost.
+    const calls = Math.min(depth, Math.floor((stop - start) / 3));
+    for (let i = 0; i < calls; ++i) {
+      const part = (stop - start) / calls;
+      python.push({
+        start: start + i * part,
+        duration: part * 0.7,
+        name: '<built-in method append>',
+        depth,
+        kind: 3,
+      });
+    }
+  }
 }
 
 function samplePage(steps: Page['steps'], span: number, timeline: PageTimeline): Page {

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /* global document, requestAnimationFrame, MessageChannel, performance, WheelEvent -- in the browser */
 // How long a zoom step of the timeline takes, from the event to the drawn frame, in a headless Chromium:
-//   node tests/timeline_speed.mjs [rows ...]
+//   node tests/timeline_speed.mjs [rows | page=NAME ...]      (pages: of $HONE_PAGES; SCALE=2 for fine screens)
 // "script" is the time of our own code; "drawn" ends in the task after the frame that drew it, so it holds
 // the wait for that frame (up to 16.7 ms); "pixels" is our own code until the pixels can be read back.
 import { openHarness } from './timeline_server.mjs';
 
-const sizes = process.argv.slice(2).map(Number);
+const queries = process.argv.slice(2).map((word) => (/^\d+$/.test(word) ? `rows=${word}` : word));
 const harness = await openHarness();
 const rank = (values, share) =>
   [...values].sort((a, b) => a - b)[Math.floor(share * (values.length - 1))];
 
-for (const rows of sizes.length > 0 ? sizes : [300_000]) {
-  const page = await harness.browser.newPage({ viewport: { width: 1600, height: 900 } });
+for (const query of queries.length > 0 ? queries : ['rows=300000', 'rows=1000000']) {
+  const page = await harness.browser.newPage({
+    viewport: { width: 1600, height: 900 },
+    deviceScaleFactor: Number(process.env.SCALE ?? 1),
+  });
   page.on('console', (message) => {
-    if (message.text().startsWith('rows')) console.log(`${rows} rows: ${message.text()}`);
+    if (message.text().startsWith('rows')) console.log(`${query}: ${message.text()}`);
   });
   page.on('pageerror', (error) => console.error(error.message));
-  await page.goto(harness.url(`rows=${rows}`));
+  await page.goto(harness.url(query));
   await page.waitForSelector('.tl-scroll canvas', { timeout: 120_000 });
   await page.waitForTimeout(1000);
   const times = await page.evaluate(async () => {
@@ -65,7 +68,7 @@ for (const rows of sizes.length > 0 ? sizes : [300_000]) {
   });
   for (const [what, values] of Object.entries(times)) {
     console.log(
-      `${rows} rows, zoom step, ${what}: p50 ${rank(values, 0.5).toFixed(1)} ms, ` +
+      `${query}, zoom step, ${what}: p50 ${rank(values, 0.5).toFixed(1)} ms, ` +
         `p95 ${rank(values, 0.95).toFixed(1)} ms, max ${Math.max(...values).toFixed(1)} ms`,
     );
   }

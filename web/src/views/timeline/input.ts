@@ -39,7 +39,6 @@ export function listen(
     const at = place(event);
     fingers.set(event.pointerId, at);
     canvas.setPointerCapture(event.pointerId);
-    canvas.focus({ preventScroll: true });
     const hit = engine.hit(at.x, at.y);
     const onHead = hit.area === 'head' || hit.area === 'steps';
     const marks = event.shiftKey || (onHead && at.x >= engine.left);
