@@ -7,7 +7,7 @@ export default defineConfig({
   build: {
     target: 'es2022',
     outDir: process.env['HONE_WEB_OUT'] ?? 'dist',
-    emptyOutDir: true,
+    emptyOutDir: false,
     cssTarget: ['chrome123', 'firefox128', 'safari17.5'],
     cssCodeSplit: false,
     modulePreload: false,

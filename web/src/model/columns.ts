@@ -57,9 +57,9 @@ export const OPS: TableColumn[] = [
 
 export const KERNELS: TableColumn[] = [
   text('name', 'kernel', 40),
-  sum('count', 'count', 'count'),
   sum('total_ms', 'total ms', 'ms'),
   sum('share', 'share', 'share', 'of the summed time of all device work'),
+  sum('count', 'count', 'count'),
   plain('mean_us', 'mean µs', 'us'),
   { ...plain('min_us', 'min µs', 'us'), gather: 'min' },
   plain('p50_us', 'p50 µs', 'us'),

@@ -34,6 +34,20 @@ export function lookOf(id: string): Look {
   return LOOKS[id] ?? OTHER;
 }
 
+const HOST_LOOKS: Look[] = [
+  { color: 'var(--c-host)', pattern: 'falling' },
+  { color: 'var(--c-compute)', pattern: 'rising' },
+  { color: 'var(--c-comm)', pattern: 'dots' },
+  { color: 'var(--c-copy)', pattern: 'cross' },
+  { color: 'var(--c-alloc)', pattern: 'falling' },
+  { color: 'var(--c-sync)', pattern: 'rising' },
+];
+
+/** Looks of the parts of a host, which have no kinds of their own. */
+export function hostLook(index: number): Look {
+  return HOST_LOOKS[index] ?? OTHER;
+}
+
 /** Segments of the bar, in the order in which they stand; what is 0 is left out. */
 export function segmentsOf(shares: Share[]): Segment[] {
   return shares

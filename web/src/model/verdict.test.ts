@@ -4,7 +4,7 @@ import type { Share } from './page.js';
 import type { Report } from './report.js';
 import { isAbsent, known, whyAbsent } from './report.js';
 import { segmentsOf, splitOf } from './shares.js';
-import { verdictOf } from './verdict.js';
+import { barOf, verdictOf } from './verdict.js';
 
 const shares: Share[] = [
   { id: 'idle:waiting-for-data', text: 'waiting for data', ms: 107, share: 0.535 },
@@ -49,6 +49,24 @@ describe('the verdict', () => {
     expect(
       verdictOf(reportWith({ what: '', trust: 'good', shares: { absent: 'no steps' } })),
     ).toEqual(['Where a step goes is not known: no steps.']));
+  it('tells of the host where there is no device', () => {
+    const report = reportWith({ shares: { absent: 'no device work in this trace' } });
+    const parts = [
+      { kind: 'host', name: 'aten::mm', ms: 10, share: 0.1, per_step: 1 },
+      { kind: 'host', name: 'aten::sqrt', ms: 70, share: 0.7, per_step: 1 },
+      { kind: 'host', name: 'aten::add', ms: 1, share: 0.01, per_step: 1 },
+    ];
+    report.critical_path = { length_ms: 100, kinds: [], parts };
+    expect(barOf(report).segments.map((part) => [part.text, part.ms])).toEqual([
+      ['aten::sqrt', 70],
+      ['aten::mm', 10],
+      ['all else', 20],
+    ]);
+    expect(verdictOf(report)[0]).toBe(
+      'No device work in this trace: the host sets the pace. ' +
+        'The largest part of a step is aten::sqrt, 70.00 of 100.0 ms.',
+    );
+  });
   it('falls back on the reason of the timeline', () =>
     expect(verdictOf(reportWith(undefined))[0]).toContain('no device work in this trace'));
 });

@@ -4,7 +4,7 @@ import * as format from './format.js';
 import type { Finding, Report } from './report.js';
 import { known, whyAbsent } from './report.js';
 import type { Segment } from './shares.js';
-import { segmentsOf, splitOf } from './shares.js';
+import { hostLook, lookOf, segmentsOf, splitOf } from './shares.js';
 
 /** Sentences about the recording and not faults of the program (docs/user/findings.md). */
 export function isRemark(finding: Finding): boolean {
@@ -18,19 +18,67 @@ export function causeOf(text: string): string {
   return text.replace(/^idle: /, '');
 }
 
-export function segmentsOfReport(report: Report): Segment[] {
-  const headline = known(report.page?.headline);
-  const shares = known(headline?.shares);
-  return shares ? segmentsOf(shares) : [];
+export interface Bar {
+  /** Time of the main device, or, where there is none, of the host along the critical path. */
+  of: 'device' | 'host';
+  segments: Segment[];
+}
+
+/** A part of the host's time gets a segment of its own from this share on, and at most so many. */
+const HOST_SHARE = 0.03;
+const HOST_PARTS = 6;
+
+/** Parts of the critical path, largest first, what is left over last. */
+function hostSegments(report: Report): Segment[] {
+  const path = known(report.critical_path);
+  if (!path || path.length_ms <= 0) return [];
+  const parts = path.parts
+    .filter((part) => part.share >= HOST_SHARE)
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, HOST_PARTS);
+  const segments = parts.map((part, index): Segment => ({
+    id: `host:${index}`,
+    text: part.name,
+    ms: part.ms,
+    share: part.share,
+    idle: false,
+    look: hostLook(index),
+  }));
+  const left = path.length_ms - parts.reduce((sum, part) => sum + part.ms, 0);
+  if (left > path.length_ms * 1e-6) {
+    const look = lookOf('other');
+    const share = left / path.length_ms;
+    segments.push({ id: 'host:other', text: 'all else', ms: left, share, idle: false, look });
+  }
+  return segments;
+}
+
+/** What the bar of the first screen shows; no segments where the report has neither. */
+export function barOf(report: Report): Bar {
+  const shares = known(known(report.page?.headline)?.shares);
+  const segments = shares ? segmentsOf(shares) : [];
+  if (segments.length) return { of: 'device', segments };
+  return { of: 'host', segments: hostSegments(report) };
+}
+
+export function whyNoDevice(report: Report): string | null {
+  const headline = report.page?.headline;
+  return whyAbsent(known(headline)?.shares) ?? whyAbsent(headline) ?? whyAbsent(report.timeline);
 }
 
 function spent(report: Report): string {
-  const segments = segmentsOfReport(report);
+  const { of, segments } = barOf(report);
+  const why = whyNoDevice(report);
+  const [first] = segments;
+  if (of === 'host' && first) {
+    const { total_ms } = splitOf(segments);
+    const reason = why ? `${why.charAt(0).toUpperCase()}${why.slice(1)}` : 'No device';
+    return (
+      `${reason}: the host sets the pace. ` +
+      `The largest part of a step is ${first.text}, ${format.ms(first.ms)} of ${format.ms(total_ms)} ms.`
+    );
+  }
   if (!segments.length) {
-    const why =
-      whyAbsent(known(report.page?.headline)?.shares) ??
-      whyAbsent(report.page?.headline) ??
-      whyAbsent(report.timeline);
     return why
       ? `Where a step goes is not known: ${why}.`
       : 'Where a step goes is not in this report.';

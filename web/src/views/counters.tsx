@@ -6,13 +6,23 @@ import * as format from '../model/format.js';
 import type { Counter } from '../model/page.js';
 import { known, whyAbsent } from '../model/report.js';
 import type { ChartOptions } from '../widgets/chart.js';
-import { Chart, axis, colorOf } from '../widgets/chart.js';
+import { BYTE_TICKS, Chart, axis, colorOf } from '../widgets/chart.js';
 import { usePage } from '../widgets/context.js';
 import { Missing, Section } from '../widgets/parts.js';
 
 function valueText(value: number, unit: string): string {
-  if (unit === 'bytes' || unit === 'B') return format.bytes(value);
+  if (unit === 'bytes' || unit === 'bytes/s') return format.bytes(value) + unit.slice(5);
   return `${format.significant(value)} ${unit}`.trim();
+}
+
+/** An axis has the unit in its caption, and no room. */
+function tickText(value: number, unit: string): string {
+  return unit.startsWith('bytes') ? format.bytes(value) : String(Number(value.toPrecision(3)));
+}
+
+/** The unit stands beside the values: a name need not say it again. */
+function nameOf(counter: Counter): string {
+  return format.words((counter.series || counter.track).replace(/_(seconds|usec|bytes)$/, ''));
 }
 
 function options(counter: Counter): ChartOptions {
@@ -24,15 +34,16 @@ function options(counter: Counter): ChartOptions {
     axes: [
       axis('s', { labelSize: 0, size: 24 }),
       axis('', {
-        size: 72,
+        size: 62,
         labelSize: 0,
-        values: (_, values) => values.map((value) => valueText(value, counter.unit)),
+        values: (_, values) => values.map((value) => tickText(value, counter.unit)),
+        ...(counter.unit.startsWith('bytes') ? { incrs: BYTE_TICKS } : {}),
       }),
     ],
     series: [
       { label: 's', value: (_, at) => (at === null ? format.UNKNOWN : format.fixed(at, 3)) },
       {
-        label: counter.series,
+        label: nameOf(counter),
         stroke: colorOf('--c-compute'),
         width: 1.25,
         points: { show: counter.value.length < 40, size: 4 },
@@ -58,7 +69,7 @@ function CounterChart({ counter }: { counter: Counter }) {
   return (
     <figure class="counter">
       <figcaption>
-        <b>{counter.series || counter.track}</b> <span class="note">{note}</span>
+        <b>{nameOf(counter)}</b> <span class="note">{note}</span>
       </figcaption>
       <Chart
         data={data}
@@ -68,6 +79,21 @@ function CounterChart({ counter }: { counter: Counter }) {
       />
     </figure>
   );
+}
+
+/** A counter that never changes is a number, not a chart. */
+function moves(counter: Counter): boolean {
+  return counter.value.some((value) => value !== counter.value[0]);
+}
+
+function Still({ list }: { list: Counter[] }) {
+  if (!list.length) return null;
+  const said = list.map((counter) => {
+    const [value] = counter.value;
+    const text = value === undefined ? 'no points' : valueText(value, counter.unit);
+    return `${nameOf(counter)} ${text}`;
+  });
+  return <p class="sub">The same throughout: {said.join('; ')}.</p>;
 }
 
 export function Counters() {
@@ -92,10 +118,11 @@ export function Counters() {
       {[...tracks].map(([track, list]) => (
         <Section key={track} title={track} note={format.plural(list.length, 'series', 'series')}>
           <div class="counters">
-            {list.map((counter) => (
+            {list.filter(moves).map((counter) => (
               <CounterChart key={counter.series} counter={counter} />
             ))}
           </div>
+          <Still list={list.filter((counter) => !moves(counter))} />
         </Section>
       ))}
     </>

@@ -4,7 +4,7 @@ import * as format from '../model/format.js';
 import type { Report } from '../model/report.js';
 import { known } from '../model/report.js';
 import { splitOf } from '../model/shares.js';
-import { isRemark, segmentsOfReport } from '../model/verdict.js';
+import { barOf, isRemark } from '../model/verdict.js';
 import { usePage } from '../widgets/context.js';
 import type { FigureItem } from '../widgets/parts.js';
 import { Figures, Value } from '../widgets/parts.js';
@@ -59,10 +59,10 @@ function memoryItem(report: Report): FigureItem[] {
 
 export function Headline() {
   const { report } = usePage();
-  const segments = segmentsOfReport(report);
+  const { of, segments } = barOf(report);
   const { total_ms, work_ms } = splitOf(segments);
   const items = stepItems(report);
-  if (total_ms > 0) {
+  if (of === 'device' && total_ms > 0) {
     items.push({
       label: 'GPU busy',
       value: format.share(work_ms / total_ms),

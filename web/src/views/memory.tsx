@@ -7,7 +7,7 @@ import * as format from '../model/format.js';
 import type { Memory as MemoryModel, MemoryDevice, Row } from '../model/report.js';
 import { known, whyAbsent } from '../model/report.js';
 import type { ChartOptions, Draw } from '../widgets/chart.js';
-import { Chart, axis, colorOf, label, onDraw } from '../widgets/chart.js';
+import { BYTE_TICKS, Chart, axis, colorOf, label, onDraw } from '../widgets/chart.js';
 import { usePage } from '../widgets/context.js';
 import { Figures, Missing, Section, Value } from '../widgets/parts.js';
 import { Table } from '../widgets/table.js';
@@ -18,8 +18,6 @@ function nameOf(device: MemoryDevice): string {
 
 /** Less than this is no course worth drawing: a few scalars that come and go. */
 const DRAWN_BYTES = 1 << 20;
-/** Ticks at powers of two, so that they read as whole MiB and GiB. */
-const BYTE_TICKS = Array.from({ length: 50 }, (_, power) => 2 ** power);
 
 function peakMark(device: MemoryDevice): Draw {
   return (plot, context) => {

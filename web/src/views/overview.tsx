@@ -5,7 +5,7 @@ import { usePage } from '../widgets/context.js';
 import { Findings } from './findings.js';
 import { Headline } from './headline.js';
 import { NotChecked } from './not_checked.js';
-import { TrustDetail } from './trust.js';
+import { Doubts, TrustDetail } from './trust.js';
 import { WhatIfPanel } from './whatif.js';
 import { WhereAStepGoes } from './where_step.js';
 
@@ -18,14 +18,15 @@ export function Overview() {
         <b>{first}</b> {rest.join(' ')}
       </p>
       <Headline />
+      <Doubts />
       <WhereAStepGoes />
-      <div class="two">
+      <div class="screen">
         <Findings />
-        <WhatIfPanel />
-      </div>
-      <div class="two">
+        <div class="side">
+          <WhatIfPanel />
+          <TrustDetail />
+        </div>
         <NotChecked />
-        <TrustDetail />
       </div>
     </div>
   );

@@ -131,7 +131,7 @@ const KIND_LOOK: Record<string, [string, Pattern]> = {
   compute: ['var(--c-compute)', 'solid'],
   copy: ['var(--c-copy)', 'solid'],
   communication: ['var(--c-comm)', 'solid'],
-  synchronization: ['var(--c-sync)', 'falling'],
+  sync: ['var(--c-sync)', 'falling'],
   'device-overhead': ['var(--c-other)', 'dots'],
 };
 

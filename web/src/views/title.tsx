@@ -38,7 +38,7 @@ type Trace = ReturnType<typeof usePage>['report']['trace'];
 function whatOf(trace: Trace, headline: string): string {
   const named = headline
     .split(' · ')
-    .filter((part) => !/ steps? of |busy|^peak |^trust/.test(part));
+    .filter((part) => !/ steps? (of|after) |busy|^peak |^trust/.test(part));
   const size = [
     trace.events === null ? null : `${count(trace.events)} events`,
     trace.input_bytes === null ? null : bytes(trace.input_bytes),

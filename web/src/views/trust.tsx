@@ -16,6 +16,21 @@ export function TrustMark() {
   );
 }
 
+/** Why not to believe all of it, on the first screen, where there is a reason. */
+export function Doubts() {
+  const { reasons } = usePage().report.trust;
+  if (!reasons.length) return null;
+  return (
+    <ul class="doubts">
+      {reasons.map((reason) => (
+        <li key={reason.text}>
+          <b>lowers trust to {reason.lowers_to}:</b> {reason.text}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function lossText(loss: Loss): string {
   const many = loss.count === null ? '' : `${format.count(loss.count)} `;
   const part = loss.time_share === null ? '' : ` (${format.share(loss.time_share)} of device time)`;

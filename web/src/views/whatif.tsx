@@ -72,6 +72,11 @@ function Answer({ whatif, mask }: { whatif: WhatIf; mask: number }) {
   );
 }
 
+function marginText(ms: number): string {
+  if (Math.abs(ms) < 0.005) return '0 ms';
+  return `${ms > 0 ? '−' : '+'}${format.ms(Math.abs(ms))} ms`;
+}
+
 function Switches({ whatif, mask }: { whatif: WhatIf; mask: number }) {
   const { patch } = usePage();
   return (
@@ -96,8 +101,7 @@ function Switches({ whatif, mask }: { whatif: WhatIf; mask: number }) {
               </span>
               {margin !== null && (
                 <span class="n" title={on ? 'what it gives now' : 'what it would give on top'}>
-                  {margin >= 0 ? '−' : '+'}
-                  {format.ms(Math.abs(margin))} ms
+                  {marginText(margin)}
                 </span>
               )}
             </label>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where each millisecond of a step goes: one bar, under a bracket that splits work from waiting.
 import * as format from '../model/format.js';
-import { known, whyAbsent } from '../model/report.js';
+import { known } from '../model/report.js';
 import type { Segment } from '../model/shares.js';
 import { splitOf } from '../model/shares.js';
-import { causeOf, segmentsOfReport } from '../model/verdict.js';
+import { barOf, causeOf, whyNoDevice } from '../model/verdict.js';
 import { StackBar, Swatch } from '../widgets/bar.js';
 import { usePage } from '../widgets/context.js';
 import { Missing, Section } from '../widgets/parts.js';
@@ -29,14 +29,11 @@ function Bracket({ segments }: { segments: Segment[] }) {
 
 export function WhereAStepGoes() {
   const { report } = usePage();
-  const segments = segmentsOfReport(report);
-  const headline = report.page?.headline;
-  const why =
-    whyAbsent(headline) ?? whyAbsent(known(headline)?.shares) ?? whyAbsent(report.timeline);
+  const { of, segments } = barOf(report);
   if (!segments.length) {
     return (
       <Section title="Where a step goes">
-        <Missing what="Shares of a step" why={why ?? 'the report holds none'} />
+        <Missing what="Shares of a step" why={whyNoDevice(report) ?? 'the report holds none'} />
       </Section>
     );
   }
@@ -45,8 +42,11 @@ export function WhereAStepGoes() {
   const mean = steady ? `mean of ${format.plural(steady, 'steady step')}` : 'mean of the steps';
   const said = segments.map((part) => `${part.text} ${format.ms(part.ms)} ms`).join(', ');
   return (
-    <Section title="Where a step goes" note={`${format.ms(total_ms)} ms, ${mean}`}>
-      <Bracket segments={segments} />
+    <Section
+      title="Where a step goes"
+      note={`${format.ms(total_ms)} ms, ${of === 'device' ? mean : 'along the critical path of the host'}`}
+    >
+      {of === 'device' && <Bracket segments={segments} />}
       <StackBar
         label={`a step of ${format.ms(total_ms)} ms: ${said}`}
         total={total_ms}

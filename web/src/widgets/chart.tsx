@@ -10,6 +10,9 @@ export function colorOf(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || '#888';
 }
 
+/** Ticks at powers of two, so that they read as whole MiB and GiB. */
+export const BYTE_TICKS = Array.from({ length: 50 }, (_, power) => 2 ** power);
+
 const FONT = '11px system-ui, sans-serif';
 
 /** An axis in the colours of the page. */

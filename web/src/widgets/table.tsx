@@ -166,7 +166,7 @@ function Grid({ id, what, list, columns, sort, onSort, selected, onSelect }: Gri
 
   const first = printing ? 0 : Math.min(view.first, list.length);
   const last = printing ? Math.min(PRINTED_ROWS, list.length) : Math.min(view.last, list.length);
-  const { template, width } = templateOf(columns);
+  const { template, width, paper } = templateOf(columns);
   return (
     <div
       class="grid"
@@ -178,7 +178,7 @@ function Grid({ id, what, list, columns, sort, onSort, selected, onSelect }: Gri
       ref={box}
       onScroll={look}
       onKeyDown={keys}
-      style={{ '--cols': template, '--width': width }}
+      style={{ '--cols': template, '--width': width, '--paper': paper }}
     >
       <TableHead columns={columns} sort={sort} onSort={onSort} />
       <div class="grid-body" style={printing ? {} : { height: `${list.length * ROW_PX}px` }}>

@@ -27,14 +27,25 @@ function widthOf(column: TableColumn, index: number): number {
   );
 }
 
-/** Widths of the columns; the first text column takes most of what is left. */
-export function templateOf(columns: TableColumn[]): { template: string; width: string } {
+/** Widths of the columns; the first text column takes most of what is left, and of a narrow window
+ *  not all. */
+export function templateOf(columns: TableColumn[]): Record<'template' | 'width' | 'paper', string> {
   const widths = columns.map(widthOf);
   const template = columns.map((column, index) => {
-    if (isNumeric(column)) return `${widths[index]}ch`;
-    return `minmax(${widths[index]}ch, ${index === 0 ? 6 : (widths[index] ?? 0) > 15 ? 1 : 0.2}fr)`;
+    const width = widths[index] ?? 0;
+    if (isNumeric(column)) return `${width}ch`;
+    if (index === 0) return `minmax(min(${width}ch, 42vw), 6fr)`;
+    return `minmax(${width}ch, ${width > 15 ? 1 : 0.2}fr)`;
   });
-  return { template: template.join(' '), width: `${widths.reduce((sum, one) => sum + one, 0)}ch` };
+  const [first = 0, ...rest] = widths;
+  const others = rest.reduce((sum, one) => sum + one, 0);
+  // On paper nothing scrolls: the same widths as shares of the sheet.
+  const paper = widths.map((width) => `minmax(0, ${width}fr)`).join(' ');
+  return {
+    template: template.join(' '),
+    paper,
+    width: `calc(${others}ch + min(${first}ch, 42vw))`,
+  };
 }
 
 export function cellText(row: Row, column: TableColumn): string {
