@@ -40,36 +40,6 @@ Buckets CountingSort(std::span<const std::uint32_t> group_of, std::size_t groups
   return buckets;
 }
 
-// Name of the innermost operator around each event on its thread: one sweep over slices and events
-// of a thread together.
-std::vector<StringId> OpsAround(const Trace& trace, const Lineage& lineage) {
-  const auto& host = trace.host;
-  std::vector<StringId> ops(trace.memory.size(), StringId::kEmpty);
-  std::vector<std::uint32_t> thread_of(trace.memory.thread.begin(), trace.memory.thread.end());
-  const std::size_t threads = trace.threads.size();
-  for (std::uint32_t& thread : thread_of) {
-    thread = std::min(thread, static_cast<std::uint32_t>(threads));  // unknown ones: last bucket
-  }
-  const Buckets by_thread = CountingSort(thread_of, threads + 1);
-  std::vector<RowId> open;
-  for (std::size_t t = 0; t < threads; ++t) {
-    open.clear();
-    RowId next = trace.threads[t].first_slice;
-    const RowId last = trace.threads[t].last_slice;
-    for (const RowId event : by_thread[t]) {
-      const Nanos time = trace.memory.time_ns[event];
-      for (; next < last && host.start_ns[next] <= time; ++next) {
-        while (!open.empty() && host.end_ns(open.back()) <= host.start_ns[next]) open.pop_back();
-        open.push_back(next);
-      }
-      while (!open.empty() && host.end_ns(open.back()) <= time) open.pop_back();
-      const RowId op = open.empty() ? kNoRow : lineage.op[open.back()];
-      if (op != kNoRow) ops[event] = host.name[op];
-    }
-  }
-  return ops;
-}
-
 // Steady steps but the last: what a step needs itself may live when the recording ends.
 trace::Interval StepsBeforeLast(const Steps& steps) {
   if (steps.steady_count() < 2) return {};
@@ -205,6 +175,34 @@ DeviceMemory MeasureDevice(const Trace& trace, std::span<const RowId> events,
 
 }  // namespace
 
+// One sweep over slices and events of a thread together.
+std::vector<RowId> OpsAroundMemory(const Trace& trace, const Lineage& lineage) {
+  const auto& host = trace.host;
+  std::vector<RowId> ops(trace.memory.size(), kNoRow);
+  std::vector<std::uint32_t> thread_of(trace.memory.thread.begin(), trace.memory.thread.end());
+  const std::size_t threads = trace.threads.size();
+  for (std::uint32_t& thread : thread_of) {
+    thread = std::min(thread, static_cast<std::uint32_t>(threads));  // unknown ones: last bucket
+  }
+  const Buckets by_thread = CountingSort(thread_of, threads + 1);
+  std::vector<RowId> open;
+  for (std::size_t t = 0; t < threads; ++t) {
+    open.clear();
+    RowId next = trace.threads[t].first_slice;
+    const RowId last = trace.threads[t].last_slice;
+    for (const RowId event : by_thread[t]) {
+      const Nanos time = trace.memory.time_ns[event];
+      for (; next < last && host.start_ns[next] <= time; ++next) {
+        while (!open.empty() && host.end_ns(open.back()) <= host.start_ns[next]) open.pop_back();
+        open.push_back(next);
+      }
+      while (!open.empty() && host.end_ns(open.back()) <= time) open.pop_back();
+      if (!open.empty()) ops[event] = lineage.op[open.back()];
+    }
+  }
+  return ops;
+}
+
 Known<MemoryFacts> MeasureMemory(const Trace& trace, const Lineage& lineage, const Steps& steps) {
   const MemoryEvents& memory = trace.memory;
   if (memory.size() == 0) {
@@ -233,7 +231,10 @@ Known<MemoryFacts> MeasureMemory(const Trace& trace, const Lineage& lineage, con
         PairKey(process, static_cast<std::uint32_t>(memory.device_type[i]) << 16 | device));
   }
   const Buckets buckets = CountingSort(group_of, groups.size());
-  const std::vector<StringId> ops = OpsAround(trace, lineage);
+  std::vector<StringId> ops;
+  for (const RowId op : OpsAroundMemory(trace, lineage)) {
+    ops.push_back(op == kNoRow ? StringId::kEmpty : trace.host.name[op]);
+  }
   MemoryFacts facts;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     facts.devices.push_back(MeasureDevice(trace, buckets[g], ops, steps));

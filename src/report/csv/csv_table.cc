@@ -24,7 +24,9 @@ std::string Cleaned(std::string_view text) {
   return out;
 }
 
-std::string Quoted(std::string_view text) {
+}  // namespace
+
+std::string CsvText(std::string_view text) {
   const std::string clean = Cleaned(text);
   const bool plain = clean.find_first_of(",\"\r\n") == std::string::npos &&
                      (clean.empty() || (clean.front() != ' ' && clean.back() != ' '));
@@ -38,8 +40,10 @@ std::string Quoted(std::string_view text) {
   return out;
 }
 
+namespace {
+
 std::string CellText(const Cell& cell, Unit unit) {
-  if (const auto* text = cell.text()) return Quoted(*text);
+  if (const auto* text = cell.text()) return CsvText(*text);
   if (const auto* integer = cell.integer()) {
     return ExactDecimal(*integer, unit == Unit::kMillis ? 6 : unit == Unit::kMicros ? 3 : 0);
   }
@@ -54,7 +58,7 @@ std::string CellText(const Cell& cell, Unit unit) {
 
 void WriteCsv(const Table& table, std::ostream& out) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    out << (i == 0 ? "" : ",") << Quoted(table.columns[i].id);
+    out << (i == 0 ? "" : ",") << CsvText(table.columns[i].id);
   }
   out << '\n';
   for (const std::vector<Cell>& row : table.rows) {
