@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/grouping.h"
+#include "analyze/memory_ops.h"
 #include "analyze/memory_timeline.h"
 #include "trace/record_again.h"
 
@@ -174,34 +175,6 @@ DeviceMemory MeasureDevice(const Trace& trace, std::span<const RowId> events,
 }
 
 }  // namespace
-
-// One sweep over slices and events of a thread together.
-std::vector<RowId> OpsAroundMemory(const Trace& trace, const Lineage& lineage) {
-  const auto& host = trace.host;
-  std::vector<RowId> ops(trace.memory.size(), kNoRow);
-  std::vector<std::uint32_t> thread_of(trace.memory.thread.begin(), trace.memory.thread.end());
-  const std::size_t threads = trace.threads.size();
-  for (std::uint32_t& thread : thread_of) {
-    thread = std::min(thread, static_cast<std::uint32_t>(threads));  // unknown ones: last bucket
-  }
-  const Buckets by_thread = CountingSort(thread_of, threads + 1);
-  std::vector<RowId> open;
-  for (std::size_t t = 0; t < threads; ++t) {
-    open.clear();
-    RowId next = trace.threads[t].first_slice;
-    const RowId last = trace.threads[t].last_slice;
-    for (const RowId event : by_thread[t]) {
-      const Nanos time = trace.memory.time_ns[event];
-      for (; next < last && host.start_ns[next] <= time; ++next) {
-        while (!open.empty() && host.end_ns(open.back()) <= host.start_ns[next]) open.pop_back();
-        open.push_back(next);
-      }
-      while (!open.empty() && host.end_ns(open.back()) <= time) open.pop_back();
-      if (!open.empty()) ops[event] = lineage.op[open.back()];
-    }
-  }
-  return ops;
-}
 
 Known<MemoryFacts> MeasureMemory(const Trace& trace, const Lineage& lineage, const Steps& steps) {
   const MemoryEvents& memory = trace.memory;

@@ -56,9 +56,6 @@ struct MemoryFacts {
   std::vector<DeviceMemory> devices;  // GPUs first
 };
 
-// For each row of Trace::memory, the innermost operator around it on its thread; kNoRow: none.
-std::vector<trace::RowId> OpsAroundMemory(const trace::Trace& trace, const Lineage& lineage);
-
 // Absent when the trace has no allocator events (says whether profile_memory was off).
 Known<MemoryFacts> MeasureMemory(const trace::Trace& trace, const Lineage& lineage,
                                  const Steps& steps);

@@ -26,23 +26,30 @@ namespace {
 // Rows of an answer at the prompt: a screen or two; .limit changes it.
 constexpr std::size_t kPromptLimit = 50;
 
-// Whether the last word asks something: a statement, or a dot command. A file of that name wins.
+// What a statement begins with, those that will be refused too.
+constexpr std::string_view kStarts[] = {
+    "select", "with", "explain", "values", "pragma", "insert", "replace", "update",  "delete",
+    "create", "drop", "alter",   "attach", "detach", "vacuum", "analyze", "reindex", "begin"};
+constexpr std::string_view kTraceEndings[] = {".json", ".gz", ".zst", ".sqlite", ".hone"};
+
+// Whether the last word asks something: a statement, or a dot command. A file of that name wins. A
+// misspelt statement has blanks; so may a path, but that of a trace has its ending.
 bool IsQuery(const std::string& word) {
   std::error_code ignored;
   if (std::filesystem::exists(word, ignored)) return false;
-  if (SqlSession::IsDotCommand(word)) return true;
-  const std::size_t first = word.find_first_not_of(" \t\r\n(");
-  if (first == std::string::npos) return false;
+  const auto is_one_of = [](std::string_view text, const auto& words) {
+    return std::find(std::begin(words), std::end(words), text) != std::end(words);
+  };
+  if (word.starts_with('.') && word.find('/') == std::string::npos) return true;
   std::string start;
-  for (std::size_t at = first; at < word.size(); ++at) {
+  for (std::size_t at = word.find_first_not_of(" \t\r\n("); at < word.size(); ++at) {
     if (std::isalpha(static_cast<unsigned char>(word[at])) == 0) break;
     start += static_cast<char>(std::tolower(static_cast<unsigned char>(word[at])));
   }
-  for (const char* keyword : {"select", "with", "explain", "values", "pragma"}) {
-    if (start == keyword) return true;
-  }
-  // A misspelt statement has blanks; so may a path, but that of a trace has an ending.
-  return word.find_first_of(" \n\t") != std::string::npos && word.find('.') == std::string::npos;
+  if (is_one_of(start, kStarts) && start.size() < word.size()) return true;
+  const bool named = std::any_of(std::begin(kTraceEndings), std::end(kTraceEndings),
+                                 [&](std::string_view ending) { return word.ends_with(ending); });
+  return word.find_first_of(" \n\t") != std::string::npos && !named;
 }
 
 exporter::SqlRanks RanksOf(const report::Report& report, bool all) {

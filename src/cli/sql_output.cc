@@ -46,9 +46,10 @@ class TableOutput : public SqlOutput {
               std::ostream& out)
       : options_(options), out_(out), kinds_(columns.size()), decimals_(columns.size(), 1) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
+      // Numbers are written here and stand at the right; texts at the left, once one was seen.
       // Columns at the end go first where the terminal is narrow; texts may shrink (rank below 5).
       table_.columns.push_back(
-          {columns[i], report::Unit::kRight, static_cast<int>(std::min<std::size_t>(i, 4))});
+          {columns[i], report::Unit::kNumber, static_cast<int>(std::min<std::size_t>(i, 4))});
     }
   }
 

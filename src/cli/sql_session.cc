@@ -89,8 +89,9 @@ std::vector<std::string> SqlSession::DotCommands() {
 Status SqlSession::Run(std::string_view text, std::ostream& out) {
   if (Trimmed(text).starts_with('.')) return RunDot(Trimmed(text), out);
   bool any = false;
+  std::size_t at = 0;
   while (true) {
-    auto statement = database_.Prepare(text);
+    auto statement = database_.Prepare(text, at);
     if (!statement) return std::move(statement).error();
     if (!statement->has_value()) return Ok();
     if (any && output_.mode != SqlMode::kJson) out << '\n';

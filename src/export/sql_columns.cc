@@ -7,6 +7,7 @@
 #include "analyze/forward_index.h"
 #include "analyze/grouping.h"
 #include "analyze/loader.h"
+#include "analyze/memory_ops.h"
 #include "analyze/memory_timeline.h"
 #include "analyze/slice_times.h"
 #include "analyze/syncs.h"

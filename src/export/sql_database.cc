@@ -58,7 +58,7 @@ Result<bool> SqlStatement::Step() {
   database_->interrupted_ = code == SQLITE_INTERRUPT;
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
-  return database_->MakeError(sqlite3_sql(statement_.get()));
+  return database_->MakeError(sqlite3_sql(statement_.get()), 0);
 }
 
 SqlValue SqlStatement::Cell(std::size_t column) {
@@ -130,27 +130,26 @@ int SqlDatabase::Authorize(void* self, int action, const char* first, const char
   return SQLITE_DENY;
 }
 
-Error SqlDatabase::MakeError(std::string_view sql) {
+Error SqlDatabase::MakeError(std::string_view sql, std::size_t start) {
   if (interrupted_) return Error("stopped");
   return Error(
-      ExplainSqlError(sql, sqlite3_errmsg(handle_), sqlite3_error_offset(handle_), denied_));
+      ExplainSqlError(sql, start, sqlite3_errmsg(handle_), sqlite3_error_offset(handle_), denied_));
 }
 
-Result<std::optional<SqlStatement>> SqlDatabase::Prepare(std::string_view& sql) {
+Result<std::optional<SqlStatement>> SqlDatabase::Prepare(std::string_view sql, std::size_t& at) {
   denied_.clear();
   interrupted_ = false;
-  while (!sql.empty()) {
+  while (at < sql.size()) {
     sqlite3_stmt* statement = nullptr;
     const char* rest = nullptr;
-    const int code =
-        sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &statement, &rest);
+    const int code = sqlite3_prepare_v2(handle_, sql.data() + at, static_cast<int>(sql.size() - at),
+                                        &statement, &rest);
     if (code != SQLITE_OK) {
       interrupted_ = code == SQLITE_INTERRUPT;
-      return MakeError(sql);
+      return MakeError(sql, at);
     }
-    const bool more = rest > sql.data() && rest < sql.data() + sql.size();
-    sql = more ? std::string_view(rest, static_cast<std::size_t>(sql.data() + sql.size() - rest))
-               : std::string_view();
+    const auto behind = static_cast<std::size_t>(rest - sql.data());
+    at = behind > at ? behind : sql.size();
     if (statement != nullptr) return std::optional(SqlStatement(*this, statement));
   }
   return std::optional<SqlStatement>();

@@ -45,9 +45,10 @@ class SqlDatabase {
   static Result<std::unique_ptr<SqlDatabase>> Open(SqlRanks ranks);
   ~SqlDatabase();
 
-  // Takes the first statement off `sql`; nullopt when only blanks and comments are left. The error
-  // is one sentence with the place in `sql` and the nearest spelling.
-  Result<std::optional<SqlStatement>> Prepare(std::string_view& sql);
+  // The first statement of `sql` from `at` on, and moves `at` behind it; nullopt when only blanks
+  // and comments are left. The error is one sentence with the place in `sql` and the nearest
+  // spelling.
+  Result<std::optional<SqlStatement>> Prepare(std::string_view sql, std::size_t& at);
 
   // Ends the statement that runs, with an error. May be called from a signal handler or thread.
   void Interrupt() { sqlite3_interrupt(handle_); }
@@ -60,7 +61,7 @@ class SqlDatabase {
   SqlDatabase() = default;
   static int Authorize(void* self, int action, const char* first, const char* second,
                        const char* /*database*/, const char* /*trigger*/);
-  Error MakeError(std::string_view sql);
+  Error MakeError(std::string_view sql, std::size_t start);
 
   SqlRanks ranks_;
   std::vector<SqlRows> tables_;

@@ -82,7 +82,8 @@ std::string PlaceOf(std::string_view sql, std::size_t offset) {
   const std::string_view own = start == std::string_view::npos ? before : before.substr(start + 1);
   std::size_t character = 1;
   for (std::size_t at = 0; at < own.size(); at += DecodeUtf8(own, at).size) ++character;
-  const bool several = sql.find('\n') != std::string_view::npos;
+  const bool several =
+      sql.substr(0, sql.find_last_not_of(" \t\r\n") + 1).find('\n') != std::string_view::npos;
   return several ? fmt::format(" at line {}, character {}", line, character)
                  : fmt::format(" at character {}", character);
 }
@@ -98,17 +99,29 @@ std::string Meant(std::string_view word, const std::vector<std::string>& candida
   return nearest ? fmt::format("did you mean {}?", *nearest) : otherwise;
 }
 
+// The statement's own word ("DROP"): SQLite asks about its steps, the first of which is a DELETE. A
+// query that was refused calls what it may not.
+std::string Refused(std::string_view statement, std::string_view denied) {
+  const std::vector<std::string> words = WordsOf(statement);
+  std::string word = words.empty() ? "" : words[0];
+  if (word.empty() || word == "select" || word == "with") return std::string(denied);
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return word;
+}
+
 }  // namespace
 
-std::string ExplainSqlError(std::string_view sql, std::string_view message, int offset,
-                            std::string_view denied) {
+std::string ExplainSqlError(std::string_view sql, std::size_t start, std::string_view message,
+                            int offset, std::string_view denied) {
   if (!denied.empty()) {
     return fmt::format("{}: hone sql only reads; hone export --to sqlite writes a file to change",
-                       denied);
+                       Refused(sql.substr(start), denied));
   }
   const auto place = [&](std::string_view word) {
-    const std::size_t at = offset >= 0 ? static_cast<std::size_t>(offset) : FindWord(sql, word);
-    return PlaceOf(sql, at);
+    const std::size_t at =
+        offset >= 0 ? static_cast<std::size_t>(offset) : FindWord(sql.substr(start), word);
+    return at == std::string_view::npos ? std::string() : PlaceOf(sql, start + at);
   };
   if (const auto table = After(message, "no such table: ")) {
     return fmt::format("no table {}{}; {}", *table, place(*table),

@@ -7,9 +7,10 @@
 
 namespace hone::exporter {
 
-// `message` and `offset` (bytes into sql, -1 unknown) as SQLite gives them; `denied`: what the
-// authorizer refused, empty: nothing.
-std::string ExplainSqlError(std::string_view sql, std::string_view message, int offset,
-                            std::string_view denied);
+// `sql` is the whole text, `start` where the statement begins. `message` and `offset` (bytes into
+// the statement, -1 unknown) as SQLite gives them; `denied`: what the authorizer refused, empty:
+// nothing.
+std::string ExplainSqlError(std::string_view sql, std::size_t start, std::string_view message,
+                            int offset, std::string_view denied);
 
 }  // namespace hone::exporter

@@ -31,8 +31,9 @@ class Asked {
   std::vector<std::string> operator()(std::string_view sql) {
     if (database_ == nullptr) Open();
     std::vector<std::string> rows;
+    std::size_t at = 0;
     while (true) {
-      auto statement = database_->Prepare(sql);
+      auto statement = database_->Prepare(sql, at);
       if (!statement) return {statement.error().message()};
       if (!statement->has_value()) return rows;
       while (true) {

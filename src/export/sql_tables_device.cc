@@ -186,7 +186,7 @@ SqlTable IdleGapTable() {
         [](const SqlRank& r, RowId i) -> SqlValue { return GapOf(r, i).span.begin_ns; }, kSorted},
        {"dur", kInt, "how long, ns",
         [](const SqlRank& r, RowId i) -> SqlValue { return GapOf(r, i).span.length(); }},
-       {"cause", kText, "waiting-for-data, host-launch, …, as in hone analyze --table idle",
+       {"cause", kText, "waiting-for-data, synchronization, launch, …",
         [](const SqlRank& r, RowId i) { return r.Text(analyze::IdleCauseId(GapOf(r, i).cause)); }},
        {"device_id", kInt, "row of device",
         [](const SqlRank& r, RowId) { return r.Ref(Id::kDevice, r.facts().idle->device); }},

@@ -82,16 +82,15 @@ Status SqliteFile::AddTable(const SqlTable& table, const SqlRank& rank,
   return Ok();
 }
 
-Status SqliteFile::Add(
-    const trace::Trace& trace, const analyze::Facts& facts,
-    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress) {
-  const SqlRank rank(trace, facts, numbers_.Next(trace.info.rank), before_);
+Status SqliteFile::Add(const Exported& exported) {
+  const SqlRank rank(exported.trace, exported.facts, numbers_.Next(exported.trace.info.rank),
+                     before_);
   std::uint64_t done = 0, total = 0;
   for (const SqlTable& table : AllSqlTables()) total += rank.RowsOf(table.id);
   for (const SqlTable& table : AllSqlTables()) {
     HONE_RETURN_IF_ERROR(AddTable(table, rank, [&] {
       done += 1000;
-      if (progress) progress(done, total);
+      if (exported.progress) exported.progress(done, total);
     }));
   }
   before_ = rank.Behind();
@@ -109,6 +108,12 @@ Status SqliteFile::Finish() {
   }
   for (const SqlView& view : AllSqlViews()) HONE_RETURN_IF_ERROR(Execute(SqlViewText(view)));
   return Execute("COMMIT");
+}
+
+Result<std::unique_ptr<Writer>> CreateSqlite(const std::string& path) {
+  auto file = SqliteFile::Create(path);
+  if (!file) return std::move(file).error();
+  return std::unique_ptr<Writer>(std::move(*file));
 }
 
 }  // namespace hone::exporter

@@ -9,29 +9,26 @@
 #include <memory>
 #include <string>
 
-#include "analyze/facts.h"
 #include "base/result.h"
+#include "export/exported.h"
 #include "export/sql_database.h"
 #include "export/sql_rank.h"
-#include "trace/trace.h"
 
 namespace hone::exporter {
 
 // What PRAGMA user_version says; it grows when a table or column goes or changes its meaning.
 inline constexpr int kSqliteSchemaVersion = 1;
 
-// Ranks are added one after the other; the rows of one may be gone when the next comes.
-class SqliteFile {
+// Rows are read one by one and kept nowhere. The file is complete once Finish was fine.
+class SqliteFile : public Writer {
  public:
   // `path` must not exist. The error is one sentence without the path.
   static Result<std::unique_ptr<SqliteFile>> Create(const std::string& path);
-  ~SqliteFile();
+  ~SqliteFile() override;
 
-  // Rows are read one by one and kept nowhere. `progress` may be empty.
-  Status Add(const trace::Trace& trace, const analyze::Facts& facts,
-             const std::function<void(std::uint64_t done, std::uint64_t total)>& progress);
-  // Makes the indices and views and ends the transaction. Once, after the last rank.
-  Status Finish();
+  Status Add(const Exported& rank) override;
+  // Makes the indices and views and ends the transaction.
+  Status Finish() override;
 
  private:
   SqliteFile() = default;
@@ -44,5 +41,8 @@ class SqliteFile {
   SqlRankNumbers numbers_;
   SqlRank::Counts before_{};
 };
+
+// SqliteFile::Create, for Format.
+Result<std::unique_ptr<Writer>> CreateSqlite(const std::string& path);
 
 }  // namespace hone::exporter

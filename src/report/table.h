@@ -29,7 +29,6 @@ enum class Unit : std::uint8_t {
   kNumber,  // double
   kTimes,   // double: a speed-up, "1.9x" in text
   kFlag,    // bool
-  kRight,   // std::string_view: a number that was written elsewhere, shown as it is
 };
 
 inline constexpr int kDataOnly = 100;
