@@ -173,7 +173,7 @@ Status ExportCommand::OpenShared(const std::string& path, Job& job) {
     if (!place) return std::move(place).error();
     job.place = std::move(*place);
     Result<std::unique_ptr<exporter::Writer>> writer = format_->create(job.place->part());
-    if (!writer) return std::move(writer).error();
+    if (!writer) return std::move(writer).error().WithContext(path);
     job.writer = std::move(*writer);
     return Ok();
   }
@@ -187,7 +187,8 @@ Status ExportCommand::OpenShared(const std::string& path, Job& job) {
 
 Status ExportCommand::FinishShared(Job& job) {
   if (!job.writer) return Ok();
-  HONE_RETURN_IF_ERROR(job.writer->Finish());
+  Status finished = job.writer->Finish();
+  if (!finished) return std::move(finished).error().WithContext(job.shared_path);
   job.writer.reset();
   Result<std::uint64_t> bytes = job.place ? job.place->Commit() : job.file->Commit();
   if (!bytes) return std::move(bytes).error();
@@ -203,7 +204,9 @@ Status ExportCommand::Write(const exporter::Exported& rank, const std::string& f
   }
   if (SharesOutput()) {
     if (!job.writer) HONE_RETURN_IF_ERROR(OpenShared(path, job));
-    return job.writer->Add(rank);
+    Status added = job.writer->Add(rank);
+    if (!added) return std::move(added).error().WithContext(path);
+    return Ok();
   }
   Result<std::unique_ptr<OutputFile>> out = OutputFile::Open(path, WantsGzip(path), job.console);
   if (!out) return std::move(out).error();
