@@ -36,7 +36,7 @@ def formats(hone):
 
 def measure(label, path, raw, events, options, folder):
     analyze = [options.hone, "analyze", "--json", "-o", "/dev/null", path]
-    names = formats(options.hone)
+    names = [n for n in formats(options.hone) if n not in options.without]
     runs = {name: [] for name in ["analyze", *names]}
     sizes = {}
     timed(analyze)  # the file into the page cache
@@ -66,6 +66,7 @@ def main():
     parser.add_argument("--hone", type=pathlib.Path, default=ROOT / "build" / "hone")
     parser.add_argument("--mb", type=float, default=80, help="raw size of the trace (80, 300,000 events)")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--without", nargs="*", default=[], help="formats to leave out")
     parser.add_argument("--events", type=int, default=300_000, help="events of each shape")
     options = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")

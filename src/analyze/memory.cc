@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/grouping.h"
+#include "analyze/memory_ops.h"
 #include "analyze/memory_timeline.h"
 #include "trace/record_again.h"
 
@@ -38,36 +39,6 @@ Buckets CountingSort(std::span<const std::uint32_t> group_of, std::size_t groups
   std::vector<std::size_t> next(buckets.offsets.begin(), buckets.offsets.end() - 1);
   for (RowId i = 0; i < group_of.size(); ++i) buckets.rows[next[group_of[i]]++] = i;
   return buckets;
-}
-
-// Name of the innermost operator around each event on its thread: one sweep over slices and events
-// of a thread together.
-std::vector<StringId> OpsAround(const Trace& trace, const Lineage& lineage) {
-  const auto& host = trace.host;
-  std::vector<StringId> ops(trace.memory.size(), StringId::kEmpty);
-  std::vector<std::uint32_t> thread_of(trace.memory.thread.begin(), trace.memory.thread.end());
-  const std::size_t threads = trace.threads.size();
-  for (std::uint32_t& thread : thread_of) {
-    thread = std::min(thread, static_cast<std::uint32_t>(threads));  // unknown ones: last bucket
-  }
-  const Buckets by_thread = CountingSort(thread_of, threads + 1);
-  std::vector<RowId> open;
-  for (std::size_t t = 0; t < threads; ++t) {
-    open.clear();
-    RowId next = trace.threads[t].first_slice;
-    const RowId last = trace.threads[t].last_slice;
-    for (const RowId event : by_thread[t]) {
-      const Nanos time = trace.memory.time_ns[event];
-      for (; next < last && host.start_ns[next] <= time; ++next) {
-        while (!open.empty() && host.end_ns(open.back()) <= host.start_ns[next]) open.pop_back();
-        open.push_back(next);
-      }
-      while (!open.empty() && host.end_ns(open.back()) <= time) open.pop_back();
-      const RowId op = open.empty() ? kNoRow : lineage.op[open.back()];
-      if (op != kNoRow) ops[event] = host.name[op];
-    }
-  }
-  return ops;
 }
 
 // Steady steps but the last: what a step needs itself may live when the recording ends.
@@ -233,7 +204,10 @@ Known<MemoryFacts> MeasureMemory(const Trace& trace, const Lineage& lineage, con
         PairKey(process, static_cast<std::uint32_t>(memory.device_type[i]) << 16 | device));
   }
   const Buckets buckets = CountingSort(group_of, groups.size());
-  const std::vector<StringId> ops = OpsAround(trace, lineage);
+  std::vector<StringId> ops;
+  for (const RowId op : OpsAroundMemory(trace, lineage)) {
+    ops.push_back(op == kNoRow ? StringId::kEmpty : trace.host.name[op]);
+  }
   MemoryFacts facts;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     facts.devices.push_back(MeasureDevice(trace, buckets[g], ops, steps));

@@ -2,6 +2,7 @@
 #include "cli/export_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -55,7 +56,8 @@ struct ExportCommand::Job {
   Progress progress;
   int code = kExitFine;
   bool several = false;
-  std::size_t written = 0;  // ranks so far
+  std::vector<std::int64_t> other_ranks;  // not asked for
+  std::size_t written = 0;                // ranks so far
   // What ranks share: open while they are added. One of file and place.
   std::string shared_path;
   std::unique_ptr<OutputFile> file;
@@ -76,13 +78,13 @@ const VerbInfo& ExportCommand::info() const {
       "hone export TRACE... --to FORMAT [-o FILE] [options]",
       "Writes everything a trace holds, and the steps and causes of idle time that hone found in "
       "it, for Perfetto, chrome://tracing, SQLite, spreadsheets or speedscope. Reads whatever "
-      "hone analyze reads. Several traces, or a directory, are the ranks of one job: perfetto "
-      "and chrome put them into one file, the others write one for each rank.",
+      "hone analyze reads. Several traces, or a directory, are the ranks of one job and share a "
+      "file; only speedscope gets one for each rank.",
       {{"hone export trace.json.gz --to perfetto",
         "trace.perfetto-trace, for https://ui.perfetto.dev."},
        {"hone export report.sqlite --to chrome -o report.json.gz",
         "An Nsight Systems export as a trace that PyTorch's tools read."},
-       {"hone export trace.json.gz --to csv --table device -o - | head",
+       {"hone export trace.json.gz --to csv --table device_work -o - | head",
         "Kernels and copies, one a line, to another program."}},
       "Exit codes: 0 fine, 1 the file cannot be written, 2 usage, 3 an input could not be read "
       "(in full). hone help export says what each format holds."};
@@ -173,7 +175,7 @@ Status ExportCommand::OpenShared(const std::string& path, Job& job) {
     if (!place) return std::move(place).error();
     job.place = std::move(*place);
     Result<std::unique_ptr<exporter::Writer>> writer = format_->create(job.place->part());
-    if (!writer) return std::move(writer).error();
+    if (!writer) return std::move(writer).error().WithContext(path);
     job.writer = std::move(*writer);
     return Ok();
   }
@@ -187,7 +189,8 @@ Status ExportCommand::OpenShared(const std::string& path, Job& job) {
 
 Status ExportCommand::FinishShared(Job& job) {
   if (!job.writer) return Ok();
-  HONE_RETURN_IF_ERROR(job.writer->Finish());
+  Status finished = job.writer->Finish();
+  if (!finished) return std::move(finished).error().WithContext(job.shared_path);
   job.writer.reset();
   Result<std::uint64_t> bytes = job.place ? job.place->Commit() : job.file->Commit();
   if (!bytes) return std::move(bytes).error();
@@ -203,7 +206,9 @@ Status ExportCommand::Write(const exporter::Exported& rank, const std::string& f
   }
   if (SharesOutput()) {
     if (!job.writer) HONE_RETURN_IF_ERROR(OpenShared(path, job));
-    return job.writer->Add(rank);
+    Status added = job.writer->Add(rank);
+    if (!added) return std::move(added).error().WithContext(path);
+    return Ok();
   }
   Result<std::unique_ptr<OutputFile>> out = OutputFile::Open(path, WantsGzip(path), job.console);
   if (!out) return std::move(out).error();
@@ -223,7 +228,10 @@ void ExportCommand::ExportOne(const std::string& file, Job& job) {
   };
   Result<trace::Trace> trace = importer::LoadTrace(file, load);
   if (!trace) return job.Fail(kExitUnreadable, trace.error().message());
-  if (rank_ >= 0 && trace->info.rank != rank_ && job.several) return;
+  if (rank_ >= 0 && trace->info.rank != rank_ && job.several) {
+    job.other_ranks.push_back(trace->info.rank);
+    return;
+  }
   if (trace->info.compression_damaged) {
     const std::string& damage = trace->losses[LossKind::kDamagedCompression].first_detail;
     job.Fail(kExitUnreadable, fmt::format("{}: {}; the {} before it {} written", file,
@@ -275,7 +283,8 @@ int ExportCommand::Run(Console& console) {
   const Status finished = FinishShared(job);
   if (!finished) job.Fail(kExitFailed, finished.error().message());
   if (job.written == 0 && job.code == kExitFine) {
-    Say(console, fmt::format("--rank {}: no trace of that rank", rank_));
+    Say(console, fmt::format("--rank {}: no trace of that rank; there are: {}", rank_,
+                             fmt::join(job.other_ranks, ", ")));
     return kExitUsage;
   }
   return job.code;

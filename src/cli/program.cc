@@ -13,6 +13,7 @@
 #include "cli/export_command.h"
 #include "cli/help_command.h"
 #include "cli/run_command.h"
+#include "cli/sql_command.h"
 #include "cli/view_command.h"
 #include "cli/whatif_command.h"
 #include "report/version.h"
@@ -41,6 +42,7 @@ Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
   verbs_.push_back(std::make_unique<WhatIfCommand>());
   verbs_.push_back(std::make_unique<ExportCommand>());
+  verbs_.push_back(std::make_unique<SqlCommand>());
   verbs_.push_back(std::make_unique<ViewCommand>());
   verbs_.push_back(std::make_unique<HelpCommand>(*this));
   verbs_.push_back(std::make_unique<CompletionCommand>(*this));

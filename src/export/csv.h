@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a trace as CSV (RFC 4180), one file a table. docs/user/export.md.
+// The tables of sql_schema.h as CSV (RFC 4180), one file each. docs/user/export.md.
 #pragma once
 
 #include <memory>

@@ -5,6 +5,7 @@
 #include "export/csv.h"
 #include "export/perfetto.h"
 #include "export/speedscope.h"
+#include "export/sqlite_export.h"
 
 namespace hone::exporter {
 
@@ -18,9 +19,13 @@ std::span<const Format> Formats() {
        .extension = "chrome.json.gz",
        .next = "open it at https://ui.perfetto.dev or chrome://tracing",
        .open = OpenChrome},
+      {.name = "sqlite",
+       .extension = "sqlite",
+       .next = "hone help sql lists the tables",
+       .create = CreateSqlite},
       {.name = "csv",
-       .extension = "csv",
-       .next = "hone help export lists the columns",
+       .extension = "tables",
+       .next = "hone help sql lists the tables and columns",
        .create = CreateCsvFolder},
       {.name = "speedscope",
        .extension = "speedscope.json",

@@ -22,7 +22,7 @@ struct Format {
   // A stream for each rank.
   Status (*write)(const Exported& rank, std::ostream& out) = nullptr;
   // A file or folder that several ranks share and that is no stream. `path` names nothing yet; the
-  // caller moves it to where the user wants it once it is complete. Errors say the path.
+  // caller moves it to where the user wants it once it is complete. Errors are without the path.
   Result<std::unique_ptr<Writer>> (*create)(const std::string& path) = nullptr;
 };
 
