@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "cli/analyze_command.h"
 #include "cli/completion_command.h"
+#include "cli/diff_command.h"
 #include "cli/help_command.h"
 #include "cli/run_command.h"
 #include "cli/whatif_command.h"
@@ -38,6 +39,7 @@ Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   verbs_.push_back(std::make_unique<RunCommand>());
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
   verbs_.push_back(std::make_unique<WhatIfCommand>());
+  verbs_.push_back(std::make_unique<DiffCommand>());
   verbs_.push_back(std::make_unique<HelpCommand>(*this));
   verbs_.push_back(std::make_unique<CompletionCommand>(*this));
   app_->set_help_flag("-h,--help", "show this help");
