@@ -5,7 +5,11 @@
 
 #include "base/terminal.h"
 #include "base/utf8.h"
+#include "report/diff/diff_html.h"
+#include "report/diff/diff_json.h"
+#include "report/diff/diff_markdown.h"
 #include "report/diff/diff_text.h"
+#include "report/diff/diff_words.h"
 
 namespace hone::cli {
 namespace {
@@ -67,13 +71,20 @@ void DiffCommand::Declare(CLI::App& app) {
       ->option_text("N")
       ->check(WholeNumber())
       ->group("what to ask");
-  app.add_flag("--all", all_, "text: every table, not only the first screen")
-      ->group("what to print");
-  limit_option_ = app.add_option("--limit", limit_, "rows of a table, 0 for all")
-                      ->option_text("N")
-                      ->default_str("20")
-                      ->check(WholeNumber())
-                      ->group("what to print");
+  CLI::Option* all = app.add_flag("--all", all_, "text: every table, not only the first screen");
+  CLI::Option* json = app.add_flag("--json", json_, "the whole answer as JSON");
+  CLI::Option* markdown = app.add_flag("--markdown", markdown_, "as a comment on a pull request");
+  CLI::Option* html = app.add_option("--html", html_, "write a page of it, besides the answer")
+                          ->option_text("FILE");
+  all->excludes(json)->excludes(markdown);
+  json->excludes(markdown);
+  for (CLI::Option* option : {all, json, markdown, html}) option->group("what to print");
+  limit_option_ =
+      app.add_option("--limit", limit_, "rows of a table, 0 for all; JSON has all unless given")
+          ->option_text("N")
+          ->default_str("20")
+          ->check(WholeNumber())
+          ->group("what to print");
   DeclareAnswer(app, answer_);
   app.add_flag("--quiet", quiet_, "no progress bar")->group("other");
   app.add_flag("--stable", stable_, "leave out folders, clock and version, for comparing output")
@@ -101,9 +112,21 @@ JobOptions DiffCommand::Job(const std::string& path) const {
 }
 
 int DiffCommand::Answer(const report::DiffReport& report, Console& console) const {
-  return WriteAnswer(answer_, console, [&](std::ostream& out) {
-    const report::Style style = StyleFor(answer_, console);
-    report::WriteDiffText(report, {style, all_, static_cast<std::size_t>(limit_)}, out);
+  const auto limit = static_cast<std::size_t>(limit_);
+  const int written = WriteAnswer(answer_, console, [&](std::ostream& out) {
+    if (json_) {
+      const bool given = limit_option_->count() > 0 && limit_ > 0;
+      report::WriteDiffJson(report, given ? std::optional(limit) : std::nullopt, out);
+    } else if (markdown_) {
+      report::WriteDiffMarkdown(report, limit, out);
+    } else {
+      report::WriteDiffText(report, {StyleFor(answer_, console), all_, limit}, out);
+    }
+    return Ok();
+  });
+  if (written != kExitFine || html_.empty()) return written;
+  return WriteAnswer({html_, answer_.color}, console, [&](std::ostream& out) {
+    report::WriteDiffHtml(report, out);
     return Ok();
   });
 }
@@ -134,6 +157,12 @@ int DiffCommand::Run(Console& console) {
   }
   const int written = Answer(report, console);
   if (written != kExitFine) return written;
+  // Where the answer is for a program or a file, the log still says why the job failed.
+  if (json_ || markdown_ || !answer_.output.empty()) {
+    for (const diff::GateResult& gate : report.gates) {
+      console.err << fmt::format("hone: {}\n", Printable(report::GateText(gate), LocaleIsUtf8()));
+    }
+  }
   // What was read in part was compared in part.
   const int read = std::max(before->code, after->code);
   return read != kExitFine ? read : failed ? kExitGate : kExitFine;

@@ -132,10 +132,9 @@ void ChooseBasis(const Side& before, const Side& after, Diff& diff) {
   const bool a = HasSteps(before), b = HasSteps(after);
   if (a && b) return;
   diff.basis = Basis::kSecond;
-  diff.why_seconds =
-      fmt::format("{} no steps", !a && !b ? "neither recording has any steps: there are"
-                                 : !a     ? "the first recording has"
-                                          : "the second recording has");
+  diff.why_seconds = !a && !b ? "no steps in either recording"
+                     : !a     ? "no steps in the first recording"
+                              : "no steps in the second recording";
 }
 
 void ChooseAccount(const Side& before, const Side& after, Diff& diff) {
@@ -248,6 +247,8 @@ Diff Compare(const Side& before, const Side& after) {
     diff.step = Known<StepChange>::Absent(diff.why_seconds);
   }
   JoinFigures(before, after, diff);
+  if (before.facts.timeline) diff.devices_before = before.facts.timeline->devices.size();
+  if (after.facts.timeline) diff.devices_after = after.facts.timeline->devices.size();
   const bool device = diff.account == Account::kDevice;
   const Sum a =
       device ? SumDevice(before, diff.basis, diff.names) : SumHost(before, diff.basis, diff.names);

@@ -76,7 +76,8 @@ struct Diff {
   std::string why_seconds;  // where basis is kSecond
   Known<StepChange> step;   // medians, and whether it is noise
   Account account = Account::kDevice;
-  std::string why_host;           // where account is kHost
+  std::string why_host;                               // where account is kHost
+  std::size_t devices_before = 0, devices_after = 0;  // with work; the busiest is compared
   Known<Change> total;            // mean step, time between steps included; absent: no account
   bool between_steps = false;     // worth saying
   std::vector<PartChange> parts;  // fixed order; those that are 0 on both sides left out

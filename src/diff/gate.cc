@@ -119,8 +119,9 @@ std::string Story(const MetricInfo& info, double before, double after) {
   if (from == to) return fmt::format("{} stayed at {}", info.text, to);
   std::string story = fmt::format("{} went from {} to {}", info.text, from, to);
   if (before > 0) {
-    const double change = after / before - 1;
-    story += fmt::format(" ({}{})", change < 0 ? "-" : "+", Percent(std::abs(change)));
+    const double change = (after / before - 1) * 100;
+    story += fmt::format(" ({}{} %)", change < 0 ? "" : "+",
+                         Fixed(change, std::abs(change) >= 100 ? 0 : 1));
   }
   return story;
 }

@@ -29,19 +29,18 @@ std::string DevicesOf(const trace::Trace& trace, const analyze::Facts& facts) {
 
 std::string Number(std::int64_t value) { return value < 0 ? "" : std::to_string(value); }
 
-// What a recorder does besides operators and kernels, which costs the host time.
-std::string SettingsOf(const trace::TraceInfo& info) {
-  const std::array<std::pair<const char*, int>, 4> settings = {{{"stacks", info.with_stack},
-                                                                {"shapes", info.record_shapes},
-                                                                {"memory", info.profile_memory},
-                                                                {"modules", info.with_modules}}};
+// What was recorded besides operators and kernels, which costs the host time. By what is in the
+// file: not every recorder writes its settings down.
+std::string ExtrasOf(const analyze::InputPresence& present) {
+  const std::array<std::pair<const char*, bool>, 3> extras = {
+      {{"Python calls", present.python > 0 || present.stacks},
+       {"shapes", present.shapes},
+       {"memory", present.memory_events > 0}}};
   std::string text;
-  bool known = false;
-  for (const auto& [name, value] : settings) {
-    known = known || value >= 0;
-    if (value == 1) text += (text.empty() ? "" : ", ") + std::string(name);
+  for (const auto& [name, there] : extras) {
+    if (there) text += (text.empty() ? "" : ", ") + std::string(name);
   }
-  return text.empty() && known ? "none" : text;
+  return text.empty() ? "nothing else" : text;
 }
 
 std::string StepsOf(const analyze::Steps& steps) {
@@ -63,13 +62,17 @@ Setup CompareSetup(const trace::Trace& trace_before, const analyze::Facts& facts
     setup.differences.push_back({id, what, before, after, so});
   };
   const trace::TraceInfo &a = trace_before.info, &b = trace_after.info;
-  add("device", "device", DevicesOf(trace_before, facts_before),
-      DevicesOf(trace_after, facts_after), "other hardware");
+  const std::string device = DevicesOf(trace_before, facts_before);
+  if (!a.recorder.empty() && a.recorder == b.recorder) setup.same.push_back(a.recorder);
+  if (!device.empty() && device == DevicesOf(trace_after, facts_after)) {
+    setup.same.push_back(device);
+  }
+  add("device", "device", device, DevicesOf(trace_after, facts_after), "other hardware");
   add("world_size", "world size", Number(a.world_size), Number(b.world_size),
       "a step is other work");
   add("recorder", "recorder", a.recorder, b.recorder, "each slows the program in its own way");
-  add("settings", "recorded with", SettingsOf(a), SettingsOf(b),
-      "what is recorded costs the host time");
+  add("extras", "recorded too", ExtrasOf(facts_before.trust.present),
+      ExtrasOf(facts_after.trust.present), "recording costs the host time");
   add("cuda_runtime", "CUDA runtime", a.cuda_runtime_version, b.cuda_runtime_version, "");
   add("cuda_driver", "CUDA driver", a.cuda_driver_version, b.cuda_driver_version, "");
   add("nccl", "NCCL", a.nccl_version, b.nccl_version, "");

@@ -19,6 +19,7 @@ struct SetupDifference {
 
 struct Setup {
   std::vector<SetupDifference> differences;  // those that matter most first
+  std::vector<std::string> same;             // recorder and devices, where both have the same
 };
 
 Setup CompareSetup(const trace::Trace& trace_before, const analyze::Facts& facts_before,

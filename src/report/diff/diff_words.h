@@ -22,11 +22,43 @@ std::string SignedShare(double before, double after, const Style& style);
 
 // "6.0x faster", "5.2 % slower", "no change beyond noise", "cannot tell".
 std::string VerdictText(const diff::Diff& diff);
-Tone ToneOf(diff::Verdict verdict);
-// "a step takes 196 → 32.9 ms (-163 ms, -83.2 %)".
+Tone ToneOf(const diff::Diff& diff);
+// "step 196 → 32.9 ms (-163 ms, -83.2 %)".
 std::string StepText(const diff::StepChange& step, const Style& style);
-// "95 % of the noise lies between …", why it counts or does not.
+// Between which bounds the difference lies, and from how much data; or why nobody knows.
 std::string NoiseText(const diff::StepChange& step, const Style& style);
+// What parts and operators mean where it is not "of a step, on the device"; empty: just that.
+std::vector<std::string> BasisNotes(const diff::Diff& diff);
+
+// "before.json → after.json", without the folders that both share.
+std::string NamesText(const DiffReport& report, const Style& style);
+// What ran: "PyTorch profiler", "NVIDIA H200", "4 and 4 steady steps", "trust good".
+std::vector<std::string> RunTexts(const DiffReport& report, const Style& style);
+struct TrustNote {
+  analyze::Verdict verdict;
+  std::string text;
+};
+// Why a side is not to be trusted in full: the first reason of each.
+std::vector<TrustNote> TrustNotes(const DiffReport& report);
+
+struct PartRow {
+  std::string label;
+  Tone tone = Tone::kPlain;
+  diff::Change time;
+};
+// Work first, then idle by the size of the change; idle causes that are small on both sides in one
+// row.
+std::vector<PartRow> ShownParts(const diff::Diff& diff);
+
+struct CauseRow {
+  std::string label, story;  // the story may be empty
+  diff::Change time;
+  // Whether they are names out of the traces; else they are our own words.
+  bool label_is_name = false, story_is_names = false;
+};
+// The largest contributions, and what is left in a last row ("33 others").
+std::vector<CauseRow> ShownCauses(const diff::Diff& diff, std::size_t most, const Style& style);
+const char* CausesTitle(const diff::Diff& diff);  // "what did it", or only "what changed most"
 
 // "step" or "second".
 const char* UnitWord(const diff::Diff& diff);
@@ -35,6 +67,12 @@ std::string OpName(const diff::Diff& diff, const diff::OpChange& op, const Style
 // "ampere_sgemm… → sm90_xmma…", "48 → 12 kernels a step", "each 12.1 → 20.3 us".
 std::string Story(const diff::Diff& diff, const diff::PlaceChange& place, const Style& style);
 std::string Story(const diff::Diff& diff, const diff::OpChange& op, const Style& style);
+
+// "aten::mm [[64, 3]] in Optimizer.step#Adam.step": where a kernel is launched.
+std::string PlaceText(const diff::Diff& diff, const diff::PlaceChange& place, const Style& style);
+// The kernel without what is noise in its name; of a replacement, the new one.
+std::string KernelName(const diff::Diff& diff, const diff::PlaceChange& place, const Style& style);
+std::string PhaseText(const diff::PhaseChange& phase);
 
 struct FigureText {
   std::string text, before, after, change;
@@ -45,7 +83,7 @@ FigureText Shown(const diff::Figure& figure, const Style& style);
 // "--fail-if slower=3%: failed, the step went from 100 ms to 105 ms (+5.0 %), beyond noise".
 std::string GateText(const diff::GateResult& gate);
 
-// What both sides were led by, where there are several traces a side; empty: one each.
+// Which ranks were compared, where there are several traces a side; empty: one each.
 std::string LeadText(const DiffReport& report);
 
 }  // namespace hone::report
