@@ -17,7 +17,7 @@ namespace {
 
 // So that the 2.5 % and 97.5 % quantiles are single values, and turning the sides round turns the
 // interval round to the last digit.
-constexpr std::size_t kManyResamples = 2001, kFewResamples = 401;
+constexpr std::size_t kManyResamples = 1001, kFewResamples = 401;
 constexpr std::size_t kManyUpTo = 5'000;  // steps; beyond that the median hardly moves
 
 Nanos MedianOf(std::vector<Nanos>& values) {
@@ -71,7 +71,7 @@ double SmallSampleFactor(std::size_t steps) {
   static constexpr std::array<double, 14> kStudent = {4.303, 3.182, 2.776, 2.571, 2.447,
                                                       2.365, 2.306, 2.262, 2.228, 2.201,
                                                       2.179, 2.160, 2.145, 2.131};  // from 2
-  const std::size_t blocks = std::max(steps / BlockLength(steps), std::min<std::size_t>(steps, 6));
+  const std::size_t blocks = std::max(steps / BlockLength(steps), std::min<std::size_t>(steps, 5));
   const std::size_t freedom = blocks - 1;
   const auto n = static_cast<double>(blocks);
   const double t = freedom - 2 < kStudent.size() ? kStudent[freedom - 2] : 1.96 + 2.5 / n;
