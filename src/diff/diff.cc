@@ -160,7 +160,7 @@ void SumOps(Diff& diff) {
     std::uint32_t& index = slot[static_cast<std::uint32_t>(name)];
     if (index == UINT32_MAX) {
       index = static_cast<std::uint32_t>(diff.ops.size());
-      diff.ops.push_back({name, Fate::kKept, {}, 0, 0, place});
+      diff.ops.push_back({name, Fate::kKept, {}, 0, 0, place, 0});
     }
     return diff.ops[index];
   };
@@ -172,11 +172,13 @@ void SumOps(Diff& diff) {
       OpChange& op = at(a == StringId::kEmpty ? b : a, i);
       op.time.before_ns += change.before.exposed_ns;
       op.count_before += change.before.count;
+      ++op.places;
     }
     if (change.after.count > 0 || change.after.exposed_ns > 0) {
       OpChange& op = at(b == StringId::kEmpty ? a : b, i);
       op.time.after_ns += change.after.exposed_ns;
       op.count_after += change.after.count;
+      if (change.fate == Fate::kAppeared || a != b) ++op.places;
     }
   }
   for (OpChange& op : diff.ops) {

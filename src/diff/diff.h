@@ -60,6 +60,7 @@ struct OpChange {
   double count_before = 0, count_after = 0;  // kernels a unit, or calls on the host
   // Where its time changed most: index into Diff::places.
   std::size_t main_place = 0;
+  std::size_t places = 0;  // that are its own, on either side
 };
 
 // One line of "what did it": an idle cause or an operator. All of them sum to the change.

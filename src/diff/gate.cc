@@ -108,9 +108,11 @@ std::string Shown(Metric metric, double value) {
     case Metric::kMemory:
     case Metric::kReserved: return HumanBytes(value);
     case Metric::kKernels:
-    case Metric::kLaunches: return ThreeDigits(value);
+    case Metric::kLaunches: break;
   }
-  return "";
+  const double whole = std::round(value);
+  return std::abs(value - whole) < 0.05 ? WithThousands(static_cast<std::int64_t>(whole))
+                                        : Fixed(value, 1);
 }
 
 // "the step went from 100 ms to 105 ms (+5.0 %)".
@@ -145,7 +147,7 @@ GateResult JudgeStep(const Condition& condition, const Diff& diff) {
     result.state = GateState::kPassed;
     result.why = story;
   } else if (step.verdict == Verdict::kUnsure) {
-    result.why = fmt::format("{}, but there is only {}", story, step.range.why_not());
+    result.why = fmt::format("{}, but nobody knows the noise: {}", story, step.range.why_not());
   } else if (step.verdict == Verdict::kSlower) {
     result.state = GateState::kFailed;
     result.why = fmt::format("{}, beyond noise", story);

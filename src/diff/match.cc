@@ -218,16 +218,22 @@ std::vector<PlaceChange> MatchPlaces(const std::vector<Place>& before,
       });
     }
   }
-  // The same kernel, launched by another operator of the same part of the step, or by one that
-  // only one of the traces knows.
+  // The same kernel, launched by another operator of the same part of the step; anywhere where one
+  // of the traces knows no operators, and so no parts.
   pass(Fate::kKept, [&](const Place& place, Key& key) {
     key = {0, 0, static_cast<std::uint32_t>(place.phase) + 1, loose(place.kernel)};
     return place.kernel != StringId::kEmpty;
   });
-  pass(Fate::kKept, [&](const Place& place, Key& key) {
-    key = {0, 0, 0, loose(place.kernel)};
-    return place.kernel != StringId::kEmpty;
-  });
+  const auto knows = [](const std::vector<Place>& places) {
+    return std::any_of(places.begin(), places.end(),
+                       [](const Place& place) { return place.op != StringId::kEmpty; });
+  };
+  if (!knows(before) || !knows(after)) {
+    pass(Fate::kKept, [&](const Place& place, Key& key) {
+      key = {0, 0, 0, loose(place.kernel)};
+      return place.kernel != StringId::kEmpty;
+    });
+  }
   std::vector<PlaceChange> changes = matcher.Finish();
   SortBySize(changes, names);
   return changes;

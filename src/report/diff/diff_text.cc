@@ -135,7 +135,11 @@ class DiffWriter {
   }
 
   void WritePhases() {
-    if (!diff_.phases) return;
+    if (!diff_.phases) {
+      out_ << '\n';
+      Line("no phases", diff_.phases.why_not());
+      return;
+    }
     Header("by phase, idle time before it included, ms");
     for (const diff::PhaseChange& phase : *diff_.phases) Row(PhaseText(phase), phase.time);
   }
@@ -195,7 +199,9 @@ class DiffWriter {
          << '\n';
     for (const FigureText& row : rows) {
       out_ << "  " << PadRight(row.text, label) << PadLeft(row.before, kTime + 2)
-           << PadLeft(row.after, kTime + 2) << PadLeft(row.change, kTime + 6) << '\n';
+           << PadLeft(row.after, kTime + 2);
+      if (!row.change.empty()) out_ << PadLeft(row.change, kTime + 6);
+      out_ << '\n';
     }
   }
 

@@ -165,12 +165,13 @@ std::string NoiseText(const diff::StepChange& step, const Style& style) {
     const std::string text = MillisText(std::abs(static_cast<double>(time)));
     return time > 0 ? "+" + text : time < 0 ? Minus("-" + text, style) : text;
   };
+  const std::string steps =
+      step.before_steps == step.after_steps
+          ? fmt::format("{} steady steps each", step.before_steps)
+          : fmt::format("{} and {} steady steps", step.before_steps, step.after_steps);
   return fmt::format(
-      "the change lies between {} and {} ms (95 %), by {} and {} steady steps and the {} that "
-      "quiet "
-      "runs differ by",
-      millis(step.range->low_ns), millis(step.range->high_ns), step.before_steps, step.after_steps,
-      Percent(diff::kRunSpread));
+      "the change lies between {} and {} ms (95 %), by {} and the {} that quiet runs differ by",
+      millis(step.range->low_ns), millis(step.range->high_ns), steps, Percent(diff::kRunSpread));
 }
 
 std::vector<std::string> BasisNotes(const diff::Diff& diff) {
@@ -325,7 +326,14 @@ std::string Story(const diff::Diff& diff, const PlaceChange& place, const Style&
 std::string Story(const diff::Diff& diff, const diff::OpChange& op, const Style& style) {
   if (op.fate == Fate::kAppeared) return "new: " + CountOf(diff, op.count_after);
   if (op.fate == Fate::kVanished) return "gone: " + CountOf(diff, op.count_before);
-  return Story(diff, diff.places[op.main_place], style);
+  const PlaceChange& place = diff.places[op.main_place];
+  std::string story = Story(diff, place, style);
+  const std::vector<std::string_view> around = diff.names.Around(place.path, 1);
+  // Of several places, the one that the story is about.
+  if (op.places > 1 && place.fate != Fate::kReplaced && !around.empty()) {
+    story += " in " + style.Clean(around[0]);
+  }
+  return story;
 }
 
 std::string KernelName(const diff::Diff& diff, const PlaceChange& place, const Style& style) {
