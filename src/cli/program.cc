@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "cli/analyze_command.h"
 #include "cli/completion_command.h"
+#include "cli/diff_command.h"
 #include "cli/export_command.h"
 #include "cli/help_command.h"
 #include "cli/run_command.h"
@@ -41,6 +42,7 @@ Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   verbs_.push_back(std::make_unique<RunCommand>());
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
   verbs_.push_back(std::make_unique<WhatIfCommand>());
+  verbs_.push_back(std::make_unique<DiffCommand>());
   verbs_.push_back(std::make_unique<ExportCommand>());
   verbs_.push_back(std::make_unique<SqlCommand>());
   verbs_.push_back(std::make_unique<ViewCommand>());
