@@ -64,6 +64,7 @@ bench: configure
 	@build/hone_bench
 	@bench/analyze_bench.py $(BENCH_ARGS)
 	@bench/sql_bench.py
+	@bench/page_bench.py
 
 install: all
 	@cmake --install build --prefix $(PREFIX)

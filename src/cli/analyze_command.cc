@@ -202,7 +202,9 @@ Status AnalyzeCommand::Write(const report::Report& report, const report::Style& 
 
 int AnalyzeCommand::WriteHtml(const report::Report& report, Console& console) const {
   std::string command = "hone analyze";
-  for (const report::Input& input : report.inputs) command += " " + ShownPath(report, input);
+  for (const std::filesystem::path path : paths_) {
+    command += " " + (stable_ ? path.filename() : path).string();
+  }
   const bool to_file = html_ != "-";
   const int written = WriteAnswer({to_file ? html_ : ""}, console, [&](std::ostream& out) {
     return report::WritePage(report, {command}, out);

@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostConnections = 64;     // a browser opens six, and some to be early
-constexpr std::size_t kMostRequest = 16 * 1024;  // bytes of one request's head
+constexpr std::size_t kMostConnections = 64;  // a browser opens six, and some to be early
+constexpr std::size_t kMostRequest = 16'384;  // bytes of one request's head
 // A browser that asks for nothing, or stops reading, gives its place up.
 constexpr std::chrono::seconds kPatience{30};
 
