@@ -23,7 +23,7 @@ import {
 
 /** Canvas narrower than this has no gutter: lane names stand above their boxes. */
 const NARROW = 640;
-const GUTTER = 190;
+const GUTTER = 212;
 
 export type Area = 'head' | 'steps' | 'gaps' | 'names' | 'lanes';
 
