@@ -45,10 +45,10 @@ export const OPS: TableColumn[] = [
   sum('calls', 'calls', 'count'),
   sum('device_self_ms', 'device ms', 'ms', 'device time of what it launched itself'),
   sum('device_self_share', 'share', 'share', 'of the device time of all operators'),
-  sum('device_total_ms', 'with inner', 'ms', 'device time with that of the operators inside it'),
+  plain('device_total_ms', 'with inner', 'ms', 'device time with that of the operators inside it'),
   sum('host_self_ms', 'host ms', 'ms', 'host time without the operators inside it'),
   sum('host_self_share', 'share', 'share', 'of the host time of all operators'),
-  sum('host_total_ms', 'with inner', 'ms', 'host time with that of the operators inside it'),
+  plain('host_total_ms', 'with inner', 'ms', 'host time with that of the operators inside it'),
   plain('host_mean_us', 'mean µs', 'us', 'host time of a call, mean'),
   plain('host_p95_us', 'p95 µs', 'us', 'host time of a call: 95 of 100 are shorter'),
   sum('kernels', 'kernels', 'count', 'launched by itself'),
@@ -56,7 +56,7 @@ export const OPS: TableColumn[] = [
 ];
 
 export const KERNELS: TableColumn[] = [
-  text('name', 'kernel', 40),
+  { ...text('name', 'kernel', 40), short: true },
   sum('total_ms', 'total ms', 'ms'),
   sum('share', 'share', 'share', 'of the summed time of all device work'),
   sum('count', 'count', 'count'),
@@ -73,8 +73,8 @@ export const KERNELS: TableColumn[] = [
 
 export const TRANSFERS: TableColumn[] = [
   text('direction', 'direction', 20),
-  text('source', 'from', 10),
-  text('target', 'to', 10),
+  text('source', 'from', 13),
+  text('target', 'to', 13),
   sum('count', 'count', 'count'),
   sum('bytes', 'bytes', 'bytes'),
   sum('total_ms', 'total ms', 'ms'),
@@ -138,8 +138,8 @@ export const FAMILIES: TableColumn[] = [
 ];
 
 export const CRITICAL: TableColumn[] = [
-  text('name', 'stretch', 34),
-  text('kind', 'kind', 12),
+  { ...text('name', 'stretch', 34), short: true },
+  text('kind', 'kind', 18),
   sum('ms', 'ms a step', 'ms'),
   sum('share', 'share', 'share', 'of the critical path'),
   sum('per_step', 'a step', 'number', 'how often a step'),

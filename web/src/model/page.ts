@@ -48,6 +48,8 @@ export interface Tree {
   total: number[];
   device: number[] | null;
   calls: number[];
+  /** Nodes that were too many; absent in older pages. */
+  left_out?: number;
 }
 
 export type FlameKind = 'op' | 'module' | 'python';
@@ -55,7 +57,7 @@ export type FlameKind = 'op' | 'module' | 'python';
 export interface Counter {
   track: string;
   series: string;
-  unit: string;
+  unit: string | null;
   time_ns: number[];
   value: number[];
 }

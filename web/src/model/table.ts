@@ -13,6 +13,8 @@ export interface TableColumn {
   title?: string;
   /** How rows gathered into one give this column; text columns: shown when all are the same. */
   gather?: 'sum' | 'max' | 'min' | 'none';
+  /** Names of C++ that only their own code is longer than: shown by the part people know. */
+  short?: true;
   /** Width in ch; the first text column takes what is left. */
   width?: number;
 }

@@ -20,6 +20,7 @@ function reportWith(headline: unknown): Report {
     timeline: { absent: 'no device work in this trace' },
     findings: [],
     replay: { absent: 'no steps' },
+    steps: { steady_count: 4 },
   } as unknown as Report;
 }
 
@@ -45,6 +46,13 @@ describe('the verdict', () => {
     expect(verdictOf(reportWith({ what: '', trust: 'good', shares }))[0]).toBe(
       'The GPU works 43.5 % of a step and idles 56.5 %, mostly: waiting for data.',
     ));
+  it('speaks of no step where none was found', () => {
+    const report = reportWith({ what: '', trust: 'good', shares });
+    report.steps = { absent: 'no step marks' };
+    expect(verdictOf(report)[0]).toContain(
+      '43.5 % of the 200 ms from its first to its last work and',
+    );
+  });
   it('says why it cannot tell', () =>
     expect(
       verdictOf(reportWith({ what: '', trust: 'good', shares: { absent: 'no steps' } })),

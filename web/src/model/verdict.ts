@@ -21,6 +21,8 @@ export function causeOf(text: string): string {
 export interface Bar {
   /** Time of the main device, or, where there is none, of the host along the critical path. */
   of: 'device' | 'host';
+  /** Of one step, or, where none were found, of the device from its first to its last work. */
+  step: boolean;
   segments: Segment[];
 }
 
@@ -57,8 +59,9 @@ function hostSegments(report: Report): Segment[] {
 export function barOf(report: Report): Bar {
   const shares = known(known(report.page?.headline)?.shares);
   const segments = shares ? segmentsOf(shares) : [];
-  if (segments.length) return { of: 'device', segments };
-  return { of: 'host', segments: hostSegments(report) };
+  const step = (known(report.steps)?.steady_count ?? 0) > 0;
+  if (segments.length) return { of: 'device', step, segments };
+  return { of: 'host', step: true, segments: hostSegments(report) };
 }
 
 export function whyNoDevice(report: Report): string | null {
@@ -67,7 +70,7 @@ export function whyNoDevice(report: Report): string | null {
 }
 
 function spent(report: Report): string {
-  const { of, segments } = barOf(report);
+  const { of, step, segments } = barOf(report);
   const why = whyNoDevice(report);
   const [first] = segments;
   if (of === 'host' && first) {
@@ -86,7 +89,8 @@ function spent(report: Report): string {
   const { total_ms, work_ms, idle_ms } = splitOf(segments);
   const idle = segments.find((part) => part.idle);
   const work = segments.find((part) => !part.idle);
-  const works = `The GPU works ${format.share(work_ms / total_ms)} of a step`;
+  const whole = step ? 'a step' : `the ${format.time(total_ms)} from its first to its last work`;
+  const works = `The GPU works ${format.share(work_ms / total_ms)} of ${whole}`;
   if (idle && idle_ms >= 0.1 * total_ms) {
     const most = idle.ms >= 0.5 * idle_ms ? 'mostly' : 'most often';
     return `${works} and idles ${format.share(idle_ms / total_ms)}, ${most}: ${causeOf(idle.text)}.`;
@@ -107,10 +111,10 @@ function offer(report: Report): string | null {
   if (together.likely >= base * 0.98) return null;
   const all =
     faults.length === 1
-      ? 'With the finding below fixed'
-      : `With all ${faults.length} findings fixed`;
+      ? 'the finding below'
+      : `${faults.length === 2 ? 'both' : `all ${faults.length}`} findings`;
   return (
-    `${all}: ${format.significant(base)} → ${format.significant(together.likely)} ms predicted ` +
+    `With ${all} fixed: ${format.significant(base)} → ${format.significant(together.likely)} ms predicted ` +
     `(${format.significant(together.low)}–${format.significant(together.high)}), ` +
     `${format.speedup(base / together.likely)}.`
   );

@@ -10,14 +10,14 @@ import { BYTE_TICKS, Chart, axis, colorOf } from '../widgets/chart.js';
 import { usePage } from '../widgets/context.js';
 import { Missing, Section } from '../widgets/parts.js';
 
-function valueText(value: number, unit: string): string {
+function valueText(value: number, unit: string | null): string {
   if (unit === 'bytes' || unit === 'bytes/s') return format.bytes(value) + unit.slice(5);
-  return `${format.significant(value)} ${unit}`.trim();
+  return `${format.significant(value)} ${unit ?? ''}`.trim();
 }
 
 /** An axis has the unit in its caption, and no room. */
-function tickText(value: number, unit: string): string {
-  return unit.startsWith('bytes') ? format.bytes(value) : String(Number(value.toPrecision(3)));
+function tickText(value: number, unit: string | null): string {
+  return unit?.startsWith('bytes') ? format.bytes(value) : String(Number(value.toPrecision(3)));
 }
 
 /** The unit stands beside the values: a name need not say it again. */
@@ -37,7 +37,7 @@ function options(counter: Counter): ChartOptions {
         size: 62,
         labelSize: 0,
         values: (_, values) => values.map((value) => tickText(value, counter.unit)),
-        ...(counter.unit.startsWith('bytes') ? { incrs: BYTE_TICKS } : {}),
+        ...(counter.unit?.startsWith('bytes') ? { incrs: BYTE_TICKS } : {}),
       }),
     ],
     series: [

@@ -2,7 +2,7 @@
 // The figures that one looks for first.
 import * as format from '../model/format.js';
 import type { Report } from '../model/report.js';
-import { known } from '../model/report.js';
+import { known, whyAbsent } from '../model/report.js';
 import { splitOf } from '../model/shares.js';
 import { barOf, isRemark } from '../model/verdict.js';
 import { usePage } from '../widgets/context.js';
@@ -12,7 +12,10 @@ import { TrustMark } from './trust.js';
 
 function stepItems(report: Report): FigureItem[] {
   const steps = known(report.steps);
-  if (!steps) return [];
+  if (!steps) {
+    const why = whyAbsent(report.steps) ?? 'none were found';
+    return [{ label: 'step', value: format.UNKNOWN, note: 'no steps found', title: why }];
+  }
   const warm = steps.warm_up_count;
   return [
     {

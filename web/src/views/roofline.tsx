@@ -85,7 +85,7 @@ function rangesOf(roof: Roof): { x: [number, number]; y: [number, number] } {
   const xs = roof.points.map((point) => point.intensity);
   const ys = roof.points.map((point) => point.tflops);
   const tops = roof.ceilings.map((ceiling) => ceiling.tflops);
-  const top = Math.max(...ys, ...tops) * 1.5;
+  const top = Math.max(...ys, ...tops) * 1.05;
   return {
     x: decades(Math.min(...xs, 0.1), Math.max(...xs, 1000)),
     y: decades(Math.max(Math.min(...ys), top / DEPTH), top),

@@ -59,17 +59,10 @@ export function TrustDetail() {
   return (
     <Section title="Trust" note={<TrustMark />} id="trust">
       <ul class="plain">
-        {trust.reasons.map((reason) => (
-          <li key={reason.text}>
-            <span class="tag">lowers to {reason.lowers_to}</span> {reason.text}
-          </li>
-        ))}
         {trust.losses.map((loss) => (
           <LossItem key={loss.loss} loss={loss} />
         ))}
-        {trust.reasons.length + trust.losses.length === 0 && (
-          <li>Nothing of the trace was lost.</li>
-        )}
+        {trust.losses.length === 0 && <li>Nothing of the trace was lost.</li>}
       </ul>
       <p class="sub">
         Read: {counts.length ? counts.join(', ') : 'no events'};{' '}

@@ -29,26 +29,27 @@ function Bracket({ segments }: { segments: Segment[] }) {
 
 export function WhereAStepGoes() {
   const { report } = usePage();
-  const { of, segments } = barOf(report);
+  const { of, step, segments } = barOf(report);
+  const title = step ? 'Where a step goes' : 'Where the time of the device goes';
   if (!segments.length) {
     return (
-      <Section title="Where a step goes">
+      <Section title={title}>
         <Missing what="Shares of a step" why={whyNoDevice(report) ?? 'the report holds none'} />
       </Section>
     );
   }
   const { total_ms } = splitOf(segments);
-  const steady = known(report.steps)?.steady_count;
-  const mean = steady ? `mean of ${format.plural(steady, 'steady step')}` : 'mean of the steps';
+  const steady = known(report.steps)?.steady_count ?? 0;
+  const over = step
+    ? `mean of ${format.plural(steady, 'steady step')}`
+    : 'first to last work; no steps found';
+  const note = `${format.ms(total_ms)} ms, ${of === 'device' ? over : 'along the critical path of the host'}`;
   const said = segments.map((part) => `${part.text} ${format.ms(part.ms)} ms`).join(', ');
   return (
-    <Section
-      title="Where a step goes"
-      note={`${format.ms(total_ms)} ms, ${of === 'device' ? mean : 'along the critical path of the host'}`}
-    >
+    <Section title={title} note={note}>
       {of === 'device' && <Bracket segments={segments} />}
       <StackBar
-        label={`a step of ${format.ms(total_ms)} ms: ${said}`}
+        label={`${step ? 'a step' : 'the time'} of ${format.ms(total_ms)} ms: ${said}`}
         total={total_ms}
         parts={segments.map((part) => ({
           id: part.id,

@@ -107,7 +107,8 @@ export function levelLine(
     context.stroke();
     context.setLineDash([]);
     const x = end === 'right' ? left + width - 4 : left + 4;
-    label(context, text, x, y - 4 * devicePixelRatio, end, color);
+    // One above its line, one below, so that two that lie close stay readable.
+    label(context, text, x, y + (end === 'left' ? -4 : 12) * devicePixelRatio, end, color);
   };
 }
 

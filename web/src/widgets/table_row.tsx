@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { labelOf } from '../views/timeline/time_text.js';
 import { memo } from './memo.js';
 import * as format from '../model/format.js';
 import type { Row } from '../model/report.js';
@@ -136,7 +137,7 @@ export const TableRow = memo(function TableRow(props: RowProps) {
             {column.kind === 'share' && typeof value === 'number' && (
               <i class="meter" style={{ width: `${Math.max(0, Math.min(1, value)) * 100}%` }} />
             )}
-            <span>{text}</span>
+            <span>{column.short ? labelOf(text) : text}</span>
           </div>
         );
       })}

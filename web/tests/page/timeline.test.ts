@@ -63,7 +63,7 @@ test('ctrl and wheel zoom at the pointer, a drag moves', async () => {
   await page.mouse.move(box.x + 400, box.y + 300, { steps: 5 });
   await page.mouse.up();
   const moved = await windowOf(page);
-  const perPixel = (zoomed[1] - zoomed[0]) / (box.width - 190);
+  const perPixel = (zoomed[1] - zoomed[0]) / (box.width - 212);
   expect((moved[0] - zoomed[0]) / perPixel).toBeCloseTo(200, -1);
   await done();
 });
@@ -128,6 +128,18 @@ test('a kernel leads to its call and operator, the operator to its kernels', asy
   expect(operator).toMatch(/launched\s+\d+ on the device/);
   const said = await page.locator('#tl-picked').textContent();
   expect(said).toContain('aten::convolution_backward');
+  await done();
+});
+
+test('a backward operator leads to its forward one, and back', async () => {
+  const { page, done } = await openTimeline('&q=evaluate_function: NllLossBackward0');
+  await page.keyboard.press('n');
+  expect(await details(page)).toMatch(/forward operator\s+aten::nll_loss_forward/);
+  await page
+    .locator('.tl-details')
+    .getByRole('button', { name: /nll_loss_forward/ })
+    .click();
+  expect(await details(page)).toMatch(/backward operator\s+.*NllLossBackward0/);
   await done();
 });
 
@@ -197,7 +209,7 @@ test('a marked span is summed by name', async () => {
   await page.keyboard.press('0');
   await page.waitForTimeout(100);
   // The second step, in the line of the steps.
-  await page.mouse.click(box.x + 190 + (box.width - 190) * 0.4, box.y + 32);
+  await page.mouse.click(box.x + 212 + (box.width - 212) * 0.4, box.y + 32);
   expect(await sums.locator('h3').innerText()).toMatch(/Marked span\s+200\.3 ms/);
   await done();
 });

@@ -18,6 +18,8 @@ const TREE: Tree = {
   calls: [1, 2, 3, 4, 5],
 };
 
+const NAMES = ['', 'a', 'b', 'c', 'd', 'e'];
+
 describe('icicle', () => {
   it('stands children under their parent, largest first', () => {
     const icicle = layOut(TREE, 'host');
@@ -65,14 +67,36 @@ describe('icicle', () => {
 
   it('sums self time by name, everywhere and under a node', () => {
     const icicle = layOut(TREE, 'host');
-    expect(selfByName(icicle, -1, 10).map(({ name, self, calls }) => [name, self, calls])).toEqual([
+    expect(
+      selfByName(icicle, NAMES, -1, 10).map(({ name, self, calls }) => [name, self, calls]),
+    ).toEqual([
       [2, 60, 6],
       [3, 30, 3],
       [5, 20, 5],
       [1, 10, 1],
     ]);
-    expect(selfByName(icicle, 1, 10).map(({ name, self }) => [name, self])).toEqual([[2, 60]]);
-    expect(selfByName(icicle, -1, 1)).toHaveLength(1);
+    expect(selfByName(icicle, NAMES, 1, 10).map(({ name, self }) => [name, self])).toEqual([
+      [2, 60],
+    ]);
+    expect(selfByName(icicle, NAMES, -1, 1)).toHaveLength(1);
+  });
+
+  it('gives the device time of a launch to its caller, its host time to itself', () => {
+    const tree: Tree = {
+      ...TREE,
+      name: [1, 2],
+      parent: [-1, 0],
+      self: [5, 5],
+      total: [10, 5],
+      device: [70, 70],
+      calls: [1, 9],
+    };
+    const names = ['', 'aten::mm', 'cudaLaunchKernel'];
+    const device = selfByName(layOut(tree, 'device'), names, -1, 5);
+    expect(device).toEqual([{ name: 1, self: 70, calls: 1, node: 0 }]);
+    expect(selfByName(layOut(tree, 'host'), names, -1, 5).map(({ name }) => name)).toEqual([1, 2]);
+    // Zoomed into the launch itself there is nobody else to give it to.
+    expect(selfByName(layOut(tree, 'device'), names, 1, 5)[0]?.name).toBe(2);
   });
 
   it('counts the time of a match once, however often it calls itself', () => {

@@ -114,8 +114,21 @@ export interface SelfSum {
   node: number;
 }
 
-/** Self time by name under `top` (-1: all), largest first. */
-export function selfByName(icicle: Icicle, top: number, most: number): SelfSum[] {
+/** Calls that put work on a device: CUDA, its driver, HIP. */
+export function isLaunch(name: string): boolean {
+  return /^(cuda|cu|hip)[A-Z]\w*$/.test(name);
+}
+
+/**
+ * Self time by name under `top` (-1: all), largest first. By device time what a launch has counts
+ * for its caller: that all kernels come from cudaLaunchKernel says nothing.
+ */
+export function selfByName(
+  icicle: Icicle,
+  strings: readonly string[],
+  top: number,
+  most: number,
+): SelfSum[] {
   const { tree, self } = icicle;
   const under = new Uint8Array(tree.parent.length);
   const sums = new Map<number, SelfSum>();
@@ -123,14 +136,19 @@ export function selfByName(icicle: Icicle, top: number, most: number): SelfSum[]
     const parent = tree.parent[node]!;
     if (top >= 0 && node !== top && !(parent >= 0 && under[parent])) continue;
     under[node] = 1;
-    const name = tree.name[node]!;
+    const inside = parent >= 0 && under[parent] === 1;
+    const handed = icicle.weight === 'device' && inside && isLaunch(strings[tree.name[node]!]!);
+    const name = tree.name[handed ? parent : node]!;
     const sum = sums.get(name) ?? { name, self: 0, calls: 0, node };
     sum.self += self[node]!;
-    sum.calls += tree.calls[node]!;
-    if (self[node]! > self[sum.node]!) sum.node = node;
+    if (!handed) sum.calls += tree.calls[node]!;
+    if (self[node]! > self[sum.node]!) sum.node = handed ? parent : node;
     sums.set(name, sum);
   }
-  return [...sums.values()].sort((a, b) => b.self - a.self || a.name - b.name).slice(0, most);
+  return [...sums.values()]
+    .filter((sum) => sum.self > 0)
+    .sort((a, b) => b.self - a.self || a.name - b.name)
+    .slice(0, most);
 }
 
 export interface Found {

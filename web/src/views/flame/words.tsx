@@ -61,7 +61,7 @@ export function NodeDetails({ engine, icicle }: Props) {
 
 export function SelfTable({ engine, icicle, focus }: Props & { focus: number }) {
   const { strings } = engine;
-  const sums = useMemo(() => selfByName(icicle, focus, MOST), [icicle, focus]);
+  const sums = useMemo(() => selfByName(icicle, strings, focus, MOST), [icicle, strings, focus]);
   const whole = focus < 0 ? icicle.whole : icicle.total[focus]!;
   const { sampled } = icicle.tree;
   return (

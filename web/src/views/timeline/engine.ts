@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline behind its view: what is in view, what is picked, and when to draw. It draws by
 // itself, at most once a frame: a zoom step must not wait for the page to be built anew.
-import { drawGround, drawHeader, headerParts } from './draw_header.js';
-import { drawLaneNames, drawLanes, MARK } from './draw_lanes.js';
-import { drawOverlay, drawSpan } from './draw_overlay.js';
+import { headerParts } from './draw_header.js';
 import type { Frame, Selection } from './frame.js';
 import { hatchPattern } from './hatch.js';
-import { gapAt, laneOfRow, rowAt, stepAt, type Model } from './lanes.js';
-import { closedAtFirst, hitLane, layoutLanes, levelY, LEVEL, type Layout } from './layout.js';
+import { hitAt, type Hit } from './hit.js';
+import { laneOfRow, type Model } from './lanes.js';
+import { closedAtFirst, layoutLanes, levelY, LEVEL, type Layout } from './layout.js';
 import { Minimap } from './minimap.js';
+import { paint } from './paint.js';
 import { readPalette, variantsOf, type Palette } from './palette.js';
 import { arrowsOf, relationsOf, type Arrow, type Relations } from './relations.js';
 import { findMatches, nextMatch, type Matches } from './search.js';
@@ -23,17 +23,7 @@ import {
 
 /** Canvas narrower than this has no gutter: lane names stand above their boxes. */
 const NARROW = 640;
-const GUTTER = 190;
-
-export type Area = 'head' | 'steps' | 'gaps' | 'names' | 'lanes';
-
-export interface Hit {
-  area: Area;
-  lane: number;
-  pick: Selection;
-  /** Of area 'steps': its index. */
-  step?: number;
-}
+const GUTTER = 212;
 
 export type Change = 'window' | 'pick' | 'span' | 'search' | 'lanes' | 'hover';
 
@@ -247,26 +237,7 @@ export class Engine {
   }
 
   hit(x: number, y: number): Hit {
-    const time = this.timeAt(x);
-    const slack = this.nsPerPixel * MARK * 1.5;
-    if (x < this.left && y < this.top) return { area: 'head', lane: -1, pick: null };
-    if (y < this.top) {
-      const { steps } = this.model;
-      const step = y >= this.head.steps && y < this.head.gaps ? stepAt(steps, time) : -1;
-      if (step >= 0) return { area: 'steps', lane: -1, pick: null, step };
-      if (y < this.head.gaps || this.model.gapSet.row.length === 0) {
-        return { area: 'head', lane: -1, pick: null };
-      }
-      const gap = gapAt(this.model, time, slack);
-      return { area: 'gaps', lane: -1, pick: gap < 0 ? null : { type: 'gap', gap } };
-    }
-    const lane = hitLane(this.layout, y - this.top + this.scroller.scrollTop);
-    if (!lane) return { area: 'lanes', lane: -1, pick: null };
-    const inside = y - this.top + this.scroller.scrollTop - lane.box.y;
-    const onName = this.left > 0 ? x < this.left : lane.level < 0 && inside < lane.box.title + 4;
-    if (onName) return { area: 'names', lane: lane.box.lane, pick: null };
-    const row = lane.level < 0 ? -1 : rowAt(this.model, lane.box.lane, lane.level, time, slack);
-    return { area: 'lanes', lane: lane.box.lane, pick: row < 0 ? null : { type: 'row', row } };
+    return hitAt(this, x, y, this.scroller.scrollTop);
   }
 
   /** A moment picked on the overview strip, as a share of its width. */
@@ -315,27 +286,4 @@ export class Engine {
     // For those who measure: what the last picture took, without the browser's own part.
     this.canvas.dataset['ms'] = (performance.now() - begun).toFixed(2);
   }
-}
-
-function paint(frame: Frame, scale: number): void {
-  const { ctx } = frame;
-  ctx.setTransform(scale, 0, 0, scale, 0, 0);
-  ctx.fillStyle = frame.palette.background;
-  ctx.fillRect(0, 0, frame.width, frame.height);
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(0, frame.top, frame.width, frame.height - frame.top);
-  ctx.clip();
-  drawGround(frame);
-  drawLanes(frame);
-  drawOverlay(frame);
-  drawLaneNames(frame);
-  ctx.restore();
-  drawHeader(frame);
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(frame.left, 0, frame.width - frame.left, frame.height);
-  ctx.clip();
-  drawSpan(frame);
-  ctx.restore();
 }

@@ -67,7 +67,7 @@ export function fitText(ctx: CanvasRenderingContext2D, text: string, room: numbe
   const bare = text.replace(/^(aten::|evaluate |void )/, '');
   const width = widthOf(ctx, bare);
   if (width <= room) return bare;
-  // Letters are not equally wide: a twentieth is kept in hand.
-  const letters = Math.floor(((room * 0.95 - 8) / width) * bare.length);
+  // Letters are not equally wide: a tenth is kept in hand.
+  const letters = Math.floor(((room * 0.9 - 8) / width) * bare.length);
   return letters >= 2 ? `${bare.slice(0, letters)}…` : '';
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pointer and wheel on the canvas: drag moves, shift-drag or a drag on the ruler marks a span,
 // ctrl-wheel and two fingers zoom, a plain wheel scrolls the lanes (by the browser).
-import type { Engine, Hit } from './engine.js';
+import type { Engine } from './engine.js';
+import type { Hit } from './hit.js';
 
 /** Pixels a press may move and still be a click. */
 const STILL = 4;

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes, hits, search, relations and sums on small jobs whose answers are known by hand.
 import { describe, expect, it } from 'vitest';
-import {
-  pack,
-  random,
-  sampleJob,
-  type LaneSpec,
-  type RowSpec,
-} from '../../../tests/timeline_sample.js';
+import { pack, random, type LaneSpec, type RowSpec } from '../../../tests/timeline_pack.js';
+import { sampleJob } from '../../../tests/timeline_sample.js';
 import { loadRows } from '../../model/rows.js';
 import { buildModel, gapAt, laneOfRow, positionOfRow, rowAt, stepAt, type Model } from './lanes.js';
 import { closedAtFirst, hitLane, laneOrder, layoutLanes, levelY, BOX, LEVEL } from './layout.js';

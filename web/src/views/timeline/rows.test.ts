@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { NONE, pack, random, sampleJob, type LaneSpec } from '../../../tests/timeline_sample.js';
+import { NONE, pack, random, type LaneSpec } from '../../../tests/timeline_pack.js';
+import { sampleJob } from '../../../tests/timeline_sample.js';
 import type { PageTimeline } from '../../model/page.js';
 import { Base64Decoder, loadRows } from '../../model/rows.js';
 

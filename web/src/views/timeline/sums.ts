@@ -46,6 +46,9 @@ export function sumSpan(
   const parts: number[] = [];
   let counted = 0;
   for (const lane of lanes) {
+    // Work of a device stands in streams only; half of the rows need not be looked at.
+    const stream = model.lanes[lane]!.kind === 'stream';
+    if (where !== 'all' && stream !== (where === 'device')) continue;
     for (let t = model.firstTrack[lane]!; t < model.firstTrack[lane + 1]!; ++t) {
       const track = set.tracks[t]!;
       for (

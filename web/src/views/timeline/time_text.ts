@@ -77,11 +77,14 @@ export function shortKernel(name: string): string {
   if (!/[<(]/.test(name)) return name;
   let bare = name.replace(/^void\s+/, '').replaceAll('(anonymous namespace)::', '');
   const cut = bare.search(/[<(]/);
-  const work = bare[cut] === '<' && bare.includes('at::native') ? workOf(bare.slice(cut)) : null;
+  const templates = bare[cut] === '<' ? bare.slice(cut) : '';
   if (cut > 0) bare = bare.slice(0, cut);
   const colons = bare.lastIndexOf('::');
   if (colons >= 0 && colons + 2 < bare.length) bare = bare.slice(colons + 2);
   bare = bare.trim() || name;
+  let work = templates.includes('at::native') ? workOf(templates) : null;
+  // CUTLASS calls them all Kernel; its first argument has the name.
+  if (/^Kernel\d?$/.test(bare)) work = /^<(?:\w+::)*(\w{6,})/.exec(templates)?.[1] ?? work;
   return work && work !== bare ? `${work} · ${bare}` : bare;
 }
 
@@ -102,7 +105,7 @@ export function labelOf(name: string): string {
     if (labels.size > 50_000) labels.clear();
     label = shortFunction(name).replace(/^autograd::engine::evaluate_function: /, 'evaluate ');
     // Only C++ has these: names such as enumerate(DataLoader)#... stay as they are.
-    if (label === name && (/^void\s/.test(name) || /::/.test(name) || /<.*>\(/.test(name))) {
+    if (label === name && /^void\s|::|^\w+<|<.*>\(/.test(name)) {
       label = /^[\w.]+::[\w.]+$/.test(name) ? name : shortKernel(name);
     }
     labels.set(name, label);

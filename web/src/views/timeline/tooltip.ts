@@ -2,7 +2,8 @@
 // What is under the pointer. Written into the document by hand: it changes with every move.
 import { KINDS } from '../../model/rows.js';
 import { laneTitle } from './draw_lanes.js';
-import type { Engine, Hit } from './engine.js';
+import type { Engine } from './engine.js';
+import type { Hit } from './hit.js';
 import type { Selection } from './frame.js';
 import { laneOfRow } from './lanes.js';
 import { durationText, momentText } from './time_text.js';

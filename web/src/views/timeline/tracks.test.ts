@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { random } from '../../../tests/timeline_sample.js';
+import { random } from '../../../tests/timeline_pack.js';
 import { paintTrack } from './lod.js';
 import {
   buildTracks,

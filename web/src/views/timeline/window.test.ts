@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { random } from '../../../tests/timeline_sample.js';
+import { random } from '../../../tests/timeline_pack.js';
 import { contrast, parseColor, turnHue, variantsOf } from './palette.js';
 import { durationText, labelOf, momentText, percentText, ticksFor } from './time_text.js';
 import { clampWindow, panWindow, reveal, windowAround, zoomWindow } from './window.js';
@@ -82,6 +82,10 @@ describe('words', () => {
     expect(labelOf('autograd::engine::evaluate_function: MmBackward0')).toBe(
       'evaluate MmBackward0',
     );
+    expect(labelOf('void cutlass::Kernel2<cutlass_80_simt_sgemm_128x128_8x4_nt_align1>(x)')).toBe(
+      'cutlass_80_simt_sgemm_128x128_8x4_nt_align1 · Kernel2',
+    );
+    expect(labelOf('softmax_warp_forward<float, float, 10>')).toBe('softmax_warp_forward');
     expect(labelOf('aten::mm')).toBe('aten::mm');
     expect(labelOf('torch::autograd::AccumulateGrad')).toBe('torch::autograd::AccumulateGrad');
     expect(labelOf('enumerate(DataLoader)#_Iter.__next__')).toBe(

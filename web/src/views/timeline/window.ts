@@ -51,7 +51,9 @@ export function windowAround(start: number, end: number, spanNs: number): TimeWi
 /** Moves the window only if [start, end] is not seen in it. */
 export function reveal(window: TimeWindow, start: number, end: number, spanNs: number): TimeWindow {
   const length = window.end - window.start;
-  if (end > window.start + length * 0.02 && start < window.end - length * 0.02) return window;
+  // A pixel or two of it must be seen.
+  const edge = length * 0.002;
+  if (end >= window.start + edge && start <= window.end - edge) return window;
   if (end - start > length) return windowAround(start, end, spanNs);
   const middle = (start + end) / 2;
   return clampWindow({ start: middle - length / 2, end: middle + length / 2 }, spanNs);
