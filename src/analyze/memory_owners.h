@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who allocated: the operator and the line of the user's code that each allocator event belongs to.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "analyze/lineage.h"
+#include "analyze/memory.h"
+#include "analyze/steps.h"
+#include "trace/trace.h"
+
+namespace hone::analyze {
+
+// Rows [0, rows) ordered by group; equal groups keep their order. offsets[g] is where g begins.
+struct Buckets {
+  std::vector<trace::RowId> rows;
+  std::vector<std::size_t> offsets;
+  std::span<const trace::RowId> operator[](std::size_t group) const {
+    return std::span(rows).subspan(offsets[group], offsets[group + 1] - offsets[group]);
+  }
+};
+Buckets CountingSort(std::span<const std::uint32_t> group_of, std::size_t groups);
+
+struct MemoryOwners {                       // by row of Trace::memory
+  std::vector<StringId> op;                 // name of the innermost operator around it; empty: none
+  std::vector<std::uint32_t> line;          // index into lines
+  std::vector<std::string_view> lines{""};  // distinct, into the trace's strings; 0: not known
+};
+
+// One sweep over slices and events of each thread together.
+MemoryOwners FindOwners(const trace::Trace& trace, const Lineage& lineage);
+
+// Fills ops, lines, allocations, frees and, where sizes are relative, allocated_before. `events`
+// are one device's, in order of time; `peak_index` is the one (in `events`) that reaches the peak;
+// events.size(): the peak stood before the first.
+void AddOwners(const trace::MemoryEvents& memory, std::span<const trace::RowId> events,
+               const MemoryOwners& owners, std::size_t peak_index, const Steps& steps,
+               DeviceMemory& out);
+
+}  // namespace hone::analyze
