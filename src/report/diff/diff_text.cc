@@ -203,6 +203,9 @@ class DiffWriter {
       if (!row.change.empty()) out_ << PadLeft(row.change, kTime + 6);
       out_ << '\n';
     }
+    for (const UnknownFigure& figure : UnknownFigures(diff_, options_.all)) {
+      Line(figure.text, figure.why);
+    }
   }
 
   void WriteGates() {

@@ -377,6 +377,29 @@ FigureText Shown(const diff::Figure& figure, const Style& style) {
   return shown;
 }
 
+std::vector<UnknownFigure> UnknownFigures(const diff::Diff& diff, bool all) {
+  std::vector<UnknownFigure> unknown;
+  const auto add = [&](const diff::Figure& figure, const char* which, const std::string& why) {
+    std::string text = fmt::format("{}: {}", which, why);
+    const bool said = std::any_of(unknown.begin(), unknown.end(),
+                                  [&](const UnknownFigure& other) { return other.why == text; });
+    if (!said) unknown.push_back({figure.text, std::move(text)});
+  };
+  for (const diff::Figure& figure : diff.figures) {
+    const Known<double>&a = figure.before, &b = figure.after;
+    if (!a && !b) {
+      if (!all) continue;
+      if (a.why_not() == b.why_not()) {
+        add(figure, "neither", a.why_not());
+        continue;
+      }
+    }
+    if (!a) add(figure, "before", a.why_not());
+    if (!b) add(figure, "after", b.why_not());
+  }
+  return unknown;
+}
+
 std::string GateText(const diff::GateResult& gate) {
   const char* state = gate.state == diff::GateState::kFailed   ? "failed"
                       : gate.state == diff::GateState::kPassed ? "passed"

@@ -80,6 +80,13 @@ struct FigureText {
 // One figure for people; "?" for what one side lacks.
 FigureText Shown(const diff::Figure& figure, const Style& style);
 
+struct UnknownFigure {
+  std::string text, why;  // "peak memory", "before: no allocator events in this trace"
+};
+// Figures that are not known, one for each reason. Of those that one side has; `all`: of those that
+// neither has too.
+std::vector<UnknownFigure> UnknownFigures(const diff::Diff& diff, bool all);
+
 // "--fail-if slower=3%: failed, the step went from 100 ms to 105 ms (+5.0 %), beyond noise".
 std::string GateText(const diff::GateResult& gate);
 
