@@ -20,9 +20,11 @@ std::vector<BreakdownRow> IdleRows(const analyze::StepSplit& split) {
   std::vector<BreakdownRow> rows, small;
   for (const StepPart& part : split.parts) {
     if (part.kind != StepPartKind::kIdle || part.time_ns <= 0) continue;
-    const std::string label =
-        part.cause ? fmt::format("idle: {}", analyze::IdleCauseText(*part.cause)) : "idle";
-    BreakdownRow row{label, Tone::kIdle, part.time_ns, part.cause};
+    BreakdownRow row{"idle", "idle", Tone::kIdle, part.time_ns, part.cause};
+    if (part.cause) {
+      row.id = fmt::format("idle:{}", analyze::IdleCauseId(*part.cause));
+      row.label = fmt::format("idle: {}", analyze::IdleCauseText(*part.cause));
+    }
     const auto total = static_cast<double>(std::max<Nanos>(split.total_ns, 1));
     const double share = static_cast<double>(part.time_ns) / total;
     (share < kSmallIdleShare && part.cause ? small : rows).push_back(std::move(row));
@@ -34,7 +36,8 @@ std::vector<BreakdownRow> IdleRows(const analyze::StepSplit& split) {
   if (small.size() == 1) {
     rows.push_back(std::move(small[0]));
   } else if (small.size() > 1) {
-    BreakdownRow rest{fmt::format("idle: {} other causes", small.size()), Tone::kIdle, 0, {}};
+    BreakdownRow rest{
+        "idle:other", fmt::format("idle: {} other causes", small.size()), Tone::kIdle, 0, {}};
     for (const BreakdownRow& row : small) rest.time_ns += row.time_ns;
     rows.push_back(std::move(rest));
   }
@@ -45,13 +48,13 @@ void AddWork(const StepPart& part, std::vector<BreakdownRow>& rows) {
   if (part.time_ns <= 0) return;
   switch (part.kind) {
     case StepPartKind::kCompute:
-      rows.push_back({"GPU compute", Tone::kCompute, part.time_ns, {}});
+      rows.push_back({"compute", "GPU compute", Tone::kCompute, part.time_ns, {}});
       break;
     case StepPartKind::kCommunication:
-      rows.push_back({"communication, not hidden", Tone::kComm, part.time_ns, {}});
+      rows.push_back({"comm", "communication, not hidden", Tone::kComm, part.time_ns, {}});
       break;
     case StepPartKind::kCopy:
-      rows.push_back({"copies, not hidden", Tone::kCopy, part.time_ns, {}});
+      rows.push_back({"copy", "copies, not hidden", Tone::kCopy, part.time_ns, {}});
       break;
     case StepPartKind::kIdle: break;
   }
@@ -71,14 +74,15 @@ Known<Breakdown> SplitStep(const Input& input) {
   return breakdown;
 }
 
+std::string BreakdownTitle(const Breakdown& breakdown) {
+  if (breakdown.steps == 0) return "where the device's time goes, first to last work";
+  if (breakdown.steps == 1) return "where the step goes";
+  return fmt::format("where a step goes, mean of {}{}", breakdown.steps,
+                     breakdown.between_steps ? ", time between included" : "");
+}
+
 void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream& out) {
-  const std::string title =
-      breakdown.steps == 0 ? "where the device's time goes, first to last work"
-      : breakdown.steps == 1
-          ? "where the step goes"
-          : fmt::format("where a step goes, mean of {}{}", breakdown.steps,
-                        breakdown.between_steps ? ", time between included" : "");
-  WriteBreakdown(breakdown, title, style, out);
+  WriteBreakdown(breakdown, BreakdownTitle(breakdown), style, out);
 }
 
 void WriteBreakdown(const Breakdown& breakdown, const std::string& title, const Style& style,
