@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/diff/diff_rows.h"
 #include "report/diff/diff_words.h"
 #include "report/text/headline.h"
 #include "report/text/kernel_name.h"
