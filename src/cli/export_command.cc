@@ -2,6 +2,7 @@
 #include "cli/export_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -55,17 +56,13 @@ struct ExportCommand::Job {
   Progress progress;
   int code = kExitFine;
   bool several = false;
-  std::size_t written = 0;             // ranks so far
-  std::unique_ptr<OutputFile> shared;  // open while ranks are added
+  std::vector<std::int64_t> other_ranks;  // not asked for
+  std::size_t written = 0;                // ranks so far
+  // What ranks share: open while they are added. One of file and place.
+  std::string shared_path;
+  std::unique_ptr<OutputFile> file;
+  std::unique_ptr<PartPath> place;
   std::unique_ptr<exporter::Writer> writer;
-  std::string part;  // the file that the writer makes itself
-
-  ~Job() {
-    if (part.empty()) return;
-    writer.reset();
-    std::error_code ignored;
-    fs::remove(part, ignored);
-  }
 
   void Fail(int with, std::string_view message) {
     progress.Erase();
@@ -81,13 +78,13 @@ const VerbInfo& ExportCommand::info() const {
       "hone export TRACE... --to FORMAT [-o FILE] [options]",
       "Writes everything a trace holds, and the steps and causes of idle time that hone found in "
       "it, for Perfetto, chrome://tracing, SQLite, spreadsheets or speedscope. Reads whatever "
-      "hone analyze reads. Several traces, or a directory, are the ranks of one job: perfetto, "
-      "chrome and sqlite put them into one file, the others write one for each rank.",
+      "hone analyze reads. Several traces, or a directory, are the ranks of one job and share a "
+      "file; only speedscope gets one for each rank.",
       {{"hone export trace.json.gz --to perfetto",
         "trace.perfetto-trace, for https://ui.perfetto.dev."},
        {"hone export report.sqlite --to chrome -o report.json.gz",
         "An Nsight Systems export as a trace that PyTorch's tools read."},
-       {"hone export trace.json.gz --to csv --table device -o - | head",
+       {"hone export trace.json.gz --to csv --table device_work -o - | head",
         "Kernels and copies, one a line, to another program."}},
       "Exit codes: 0 fine, 1 the file cannot be written, 2 usage, 3 an input could not be read "
       "(in full). hone help export says what each format holds."};
@@ -95,8 +92,6 @@ const VerbInfo& ExportCommand::info() const {
 }
 
 void ExportCommand::Declare(CLI::App& app) {
-  std::vector<std::string> tables;
-  for (const std::string_view table : exporter::CsvTables()) tables.emplace_back(table);
   app.add_option("TRACE", paths_, "trace files, or a directory of ranks")
       ->option_text("TRACE")
       ->required();
@@ -112,7 +107,7 @@ void ExportCommand::Declare(CLI::App& app) {
       ->group("what to write");
   app.add_option("--table", table_, "csv: one table in one file instead of a folder of all")
       ->option_text("NAME")
-      ->check(OneOf(tables))
+      ->check(OneOf(exporter::CsvTables()))
       ->group("what to write");
   app.add_flag("--gzip", gzip_, "compress, as for a name that ends in .gz")->group("what to write");
   app.add_option("--rank", rank_, "only this rank")
@@ -122,23 +117,18 @@ void ExportCommand::Declare(CLI::App& app) {
   app.add_flag("--quiet", quiet_, "no progress bar and no summary")->group("other");
 }
 
-bool ExportCommand::WantsGzip(const std::string& path) const {
-  return gzip_ || path.ends_with(".gz");
-}
-
 Status ExportCommand::Check(const std::vector<std::string>& files) const {
   if (!table_.empty() && to_ != "csv") {
     return Error(fmt::format("--table is for csv, not for {}; drop it or use --to csv", to_));
   }
-  const bool folder = (format_->make != nullptr || format_->create != nullptr) && table_.empty();
-  if (gzip_ && folder) {
+  if (gzip_ && IsPlace()) {
     return Error(fmt::format("--gzip: {} cannot be compressed as it is written; drop it", to_));
   }
-  if (output_ == "-" && folder) {
+  if (output_ == "-" && IsPlace()) {
     return Error(to_ == "csv" ? "-o -: csv is a folder of tables; name one with --table"
                               : fmt::format("-o -: {} needs a file; name one with -o", to_));
   }
-  if (output_ == "-" && format_->open == nullptr && files.size() > 1 && rank_ < 0) {
+  if (output_ == "-" && !SharesOutput() && files.size() > 1 && rank_ < 0) {
     return Error(fmt::format("-o -: {} is one file a rank and there are {}; choose one with --rank",
                              to_, files.size()));
   }
@@ -151,129 +141,82 @@ Status ExportCommand::Check(const std::vector<std::string>& files) const {
   return Ok();
 }
 
-// One file for each rank: the rank, or else the trace's name, tells them apart.
+// The rank, or else the trace's name, tells files apart where each rank has its own.
 std::string ExportCommand::PathFor(const exporter::Exported& rank, const std::string& file) const {
   const std::string extension =
       table_.empty() ? std::string(format_->extension) : fmt::format("{}.csv", table_);
-  if (!rank.several_ranks) {
-    return output_.empty() ? fmt::format("{}.{}", StemOf(file), extension) : output_;
-  }
+  const bool own = rank.several_ranks && !SharesOutput();
+  if (!own && !output_.empty()) return output_;
+  const std::string stem = StemOf(rank.several_ranks ? paths_[0] : file);
+  if (!own) return fmt::format("{}.{}", stem, extension);
   const std::int64_t number = rank.trace.info.rank;
   const std::string which = number >= 0 ? fmt::format("rank{}", number) : StemOf(file);
-  if (output_.empty()) return fmt::format("{}.{}.{}", StemOf(paths_[0]), which, extension);
+  if (output_.empty()) return fmt::format("{}.{}.{}", stem, which, extension);
   const fs::path path(output_);
-  return (path.parent_path() /
-          fmt::format("{}.{}{}", path.stem().string(), which, path.extension().string()))
-      .string();
+  return path.parent_path() /
+         fmt::format("{}.{}{}", path.stem().string(), which, path.extension().string());
 }
 
-std::string ExportCommand::SharedPath() const {
-  return output_.empty() ? fmt::format("{}.{}", StemOf(paths_[0]), format_->extension) : output_;
+void ExportCommand::SayWritten(const std::string& path, std::uint64_t bytes, Job& job) const {
+  if (path == "-" || quiet_) return;
+  job.progress.Erase();
+  const std::string size = bytes > 0 ? ": " + HumanBytes(static_cast<double>(bytes)) : "";
+  const std::string ranks =
+      SharesOutput() && job.written > 1 ? fmt::format(", {} ranks", job.written) : "";
+  job.console.out << Printable(fmt::format("{}{}{}; {}", path, size, ranks, format_->next),
+                               LocaleIsUtf8())
+                  << '\n';
 }
 
-Status ExportCommand::WriteShared(const exporter::Exported& rank, Job& job) {
-  if (!job.writer) {
-    const std::string path = SharedPath();
-    Result<std::unique_ptr<OutputFile>> file = OutputFile::Open(path, WantsGzip(path), job.console);
-    if (!file) return std::move(file).error();
-    job.shared = std::move(*file);
-    job.writer = format_->open(job.shared->stream());
-  }
-  return job.writer->Add(rank);
-}
-
-// A file that the writer makes itself, for all ranks.
-Status ExportCommand::AddToFile(const exporter::Exported& rank, Job& job) {
-  if (!job.writer) {
-    job.part = SharedPath() + ".part";
-    std::error_code ignored;
-    fs::remove_all(job.part, ignored);
-    auto writer = format_->create(job.part);
-    if (!writer) return std::move(writer).error().WithContext(SharedPath());
+Status ExportCommand::OpenShared(const std::string& path, Job& job) {
+  job.shared_path = path;
+  if (IsPlace()) {
+    Result<std::unique_ptr<PartPath>> place = PartPath::Make(path);
+    if (!place) return std::move(place).error();
+    job.place = std::move(*place);
+    Result<std::unique_ptr<exporter::Writer>> writer = format_->create(job.place->part());
+    if (!writer) return std::move(writer).error().WithContext(path);
     job.writer = std::move(*writer);
+    return Ok();
   }
-  Status added = job.writer->Add(rank);
-  if (!added) return std::move(added).error().WithContext(SharedPath());
+  Result<std::unique_ptr<OutputFile>> file = OutputFile::Open(path, WantsGzip(path), job.console);
+  if (!file) return std::move(file).error();
+  job.file = std::move(*file);
+  job.writer = table_.empty() ? format_->open(job.file->stream())
+                              : exporter::OpenCsvTable(table_, job.file->stream());
   return Ok();
-}
-
-// Bytes of the file that all ranks share, once it is where the user wants it.
-Result<std::uint64_t> ExportCommand::CommitShared(Job& job) const {
-  if (job.part.empty()) return job.shared->Commit();
-  job.writer.reset();
-  std::error_code error;
-  const std::uintmax_t bytes = fs::file_size(job.part, error);
-  HONE_RETURN_IF_ERROR(MoveInPlace(job.part, SharedPath()));
-  job.part.clear();
-  return error ? 0 : std::uint64_t{bytes};
 }
 
 Status ExportCommand::FinishShared(Job& job) {
   if (!job.writer) return Ok();
   Status finished = job.writer->Finish();
-  if (!finished) return std::move(finished).error().WithContext(SharedPath());
-  Result<std::uint64_t> bytes = CommitShared(job);
+  if (!finished) return std::move(finished).error().WithContext(job.shared_path);
+  job.writer.reset();
+  Result<std::uint64_t> bytes = job.place ? job.place->Commit() : job.file->Commit();
   if (!bytes) return std::move(bytes).error();
-  if (output_ == "-" || quiet_) return Ok();
-  job.console.out << Printable(
-                         fmt::format("{}: {}{}; {}", SharedPath(),
-                                     HumanBytes(static_cast<double>(*bytes)),
-                                     job.written > 1 ? fmt::format(", {} ranks", job.written) : "",
-                                     format_->next),
-                         LocaleIsUtf8())
-                  << '\n';
-  return Ok();
-}
-
-Status ExportCommand::WriteAlone(const exporter::Exported& rank, const std::string& path,
-                                 Job& job) {
-  Result<std::unique_ptr<OutputFile>> file = OutputFile::Open(path, WantsGzip(path), job.console);
-  if (!file) return std::move(file).error();
-  HONE_RETURN_IF_ERROR(table_.empty() ? format_->write(rank, (*file)->stream())
-                                      : exporter::WriteCsvTable(rank, table_, (*file)->stream()));
-  Result<std::uint64_t> bytes = (*file)->Commit();
-  if (!bytes) return std::move(bytes).error();
-  if (path == "-" || quiet_) return Ok();
-  job.console.out << Printable(fmt::format("{}: {}; {}", path,
-                                           HumanBytes(static_cast<double>(*bytes)), format_->next),
-                               LocaleIsUtf8())
-                  << '\n';
-  return Ok();
-}
-
-Status ExportCommand::MakeAlone(const exporter::Exported& rank, const std::string& path, Job& job) {
-  std::error_code error;
-  if (fs::is_directory(path, error) && !fs::is_empty(path, error)) {
-    return Error(
-        fmt::format("{}: is a folder with something in it; remove it, or name another "
-                    "place with -o",
-                    path));
-  }
-  const std::string part = path + ".part";
-  fs::remove_all(part, error);
-  Status made = format_->make(rank, part);
-  if (made) made = MoveInPlace(part, path);
-  if (!made) {
-    fs::remove_all(part, error);
-    return made;
-  }
-  if (!quiet_) {
-    job.console.out << Printable(fmt::format("{}; {}", path, format_->next), LocaleIsUtf8())
-                    << '\n';
-  }
+  SayWritten(job.shared_path, *bytes, job);
   return Ok();
 }
 
 Status ExportCommand::Write(const exporter::Exported& rank, const std::string& file, Job& job) {
-  if (format_->open != nullptr) return WriteShared(rank, job);
-  if (format_->create != nullptr) return AddToFile(rank, job);
   const std::string path = PathFor(rank, file);
   std::error_code ignored;
-  if (path != "-" && fs::equivalent(path, file, ignored)) {
+  if (fs::equivalent(path, file, ignored)) {
     return Error(fmt::format("{}: is the trace itself; name another file with -o", path));
   }
-  if (format_->make != nullptr && table_.empty()) return MakeAlone(rank, path, job);
-  return WriteAlone(rank, path, job);
+  if (SharesOutput()) {
+    if (!job.writer) HONE_RETURN_IF_ERROR(OpenShared(path, job));
+    Status added = job.writer->Add(rank);
+    if (!added) return std::move(added).error().WithContext(path);
+    return Ok();
+  }
+  Result<std::unique_ptr<OutputFile>> out = OutputFile::Open(path, WantsGzip(path), job.console);
+  if (!out) return std::move(out).error();
+  HONE_RETURN_IF_ERROR(format_->write(rank, (*out)->stream()));
+  Result<std::uint64_t> bytes = (*out)->Commit();
+  if (!bytes) return std::move(bytes).error();
+  SayWritten(path, *bytes, job);
+  return Ok();
 }
 
 void ExportCommand::ExportOne(const std::string& file, Job& job) {
@@ -285,7 +228,10 @@ void ExportCommand::ExportOne(const std::string& file, Job& job) {
   };
   Result<trace::Trace> trace = importer::LoadTrace(file, load);
   if (!trace) return job.Fail(kExitUnreadable, trace.error().message());
-  if (rank_ >= 0 && trace->info.rank != rank_ && job.several) return;
+  if (rank_ >= 0 && trace->info.rank != rank_ && job.several) {
+    job.other_ranks.push_back(trace->info.rank);
+    return;
+  }
   if (trace->info.compression_damaged) {
     const std::string& damage = trace->losses[LossKind::kDamagedCompression].first_detail;
     job.Fail(kExitUnreadable, fmt::format("{}: {}; the {} before it {} written", file,
@@ -337,7 +283,8 @@ int ExportCommand::Run(Console& console) {
   const Status finished = FinishShared(job);
   if (!finished) job.Fail(kExitFailed, finished.error().message());
   if (job.written == 0 && job.code == kExitFine) {
-    Say(console, fmt::format("--rank {}: no trace of that rank", rank_));
+    Say(console, fmt::format("--rank {}: no trace of that rank; there are: {}", rank_,
+                             fmt::join(job.other_ranks, ", ")));
     return kExitUsage;
   }
   return job.code;

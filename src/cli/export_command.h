@@ -26,18 +26,17 @@ class ExportCommand : public Verb {
   struct Job;
 
   Status Check(const std::vector<std::string>& files) const;
-  // Reads one trace and hands it on. Adds its exit code to the job's.
+  // Reads one trace and hands it on.
   void ExportOne(const std::string& file, Job& job);
   Status Write(const exporter::Exported& rank, const std::string& file, Job& job);
-  Status WriteShared(const exporter::Exported& rank, Job& job);
-  Status WriteAlone(const exporter::Exported& rank, const std::string& path, Job& job);
-  Status MakeAlone(const exporter::Exported& rank, const std::string& path, Job& job);
-  Status AddToFile(const exporter::Exported& rank, Job& job);
+  Status OpenShared(const std::string& path, Job& job);
   Status FinishShared(Job& job);
-  Result<std::uint64_t> CommitShared(Job& job) const;
+  void SayWritten(const std::string& path, std::uint64_t bytes, Job& job) const;
+  bool SharesOutput() const { return format_->write == nullptr; }
+  // Whether the format is a folder or database, which no stream can take.
+  bool IsPlace() const { return format_->create != nullptr && table_.empty(); }
   std::string PathFor(const exporter::Exported& rank, const std::string& file) const;
-  std::string SharedPath() const;
-  bool WantsGzip(const std::string& path) const;
+  bool WantsGzip(const std::string& path) const { return gzip_ || path.ends_with(".gz"); }
 
   std::vector<std::string> paths_;
   std::string to_, output_, table_;

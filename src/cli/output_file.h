@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OutputFile: a file that appears under its name only when it is complete.
+// Files that appear under their name only when they are complete.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,43 @@
 
 namespace hone::cli {
 
-class OutputFile {
+// PATH.part beside the place where a file or folder is to be; moved there in the end.
+class PartPath {
  public:
-  // "-" is the console's out. Else writes to PATH.part beside the file, and straight into what is
-  // no regular file (/dev/null, a pipe). Compresses when asked to.
-  static Result<std::unique_ptr<OutputFile>> Open(const std::string& path, bool gzip,
-                                                  Console& console);
-  ~OutputFile();  // what was not committed is removed
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
+  PartPath() = default;
+  // The error: the place is a folder with something in it.
+  static Result<std::unique_ptr<PartPath>> Make(const std::string& path);
+  ~PartPath();  // what was not moved is removed
+  PartPath(const PartPath&) = delete;
+  PartPath& operator=(const PartPath&) = delete;
 
-  std::ostream& stream() { return *stream_; }
-  // Bytes in the file; of the console, 0.
+  const std::string& part() const { return part_; }
+  // Bytes in it, those of all files of a folder together.
   Result<std::uint64_t> Commit();
 
  private:
-  OutputFile() = default;
+  std::string path_, part_;
+};
 
-  std::string path_, part_;  // part_ empty: written in place
+// A stream to a file, or to the console for "-". Compresses when asked to.
+class OutputFile {
+ public:
+  // Writes straight into what is no regular file (/dev/null, a pipe).
+  static Result<std::unique_ptr<OutputFile>> Open(const std::string& path, bool gzip,
+                                                  Console& console);
+
+  std::ostream& stream() { return *stream_; }
+  // Bytes in the file; 0 where it is none.
+  Result<std::uint64_t> Commit();
+
+ private:
+  std::string path_;
+  std::unique_ptr<PartPath> part_;  // null: written in place
   std::ofstream file_;
   std::ostream* base_ = nullptr;  // the file or the console
   std::unique_ptr<GzipSink> gzip_;
   std::unique_ptr<std::ostream> compressed_;
   std::ostream* stream_ = nullptr;
 };
-
-// Puts a finished file or folder under its name. The error says why it cannot.
-Status MoveInPlace(const std::string& from, const std::string& to);
 
 }  // namespace hone::cli

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/csv_text.h"
 #include "base/json_writer.h"
 #include "base/text.h"
-#include "report/csv/csv_table.h"
 #include "report/table.h"
 #include "report/text/table_text.h"
 
@@ -175,7 +175,7 @@ class CsvOutput : public SqlOutput {
   CsvOutput(const std::vector<std::string>& columns, std::ostream& out)
       : columns_(columns.size()), out_(out) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      out << (i == 0 ? "" : ",") << report::CsvText(columns[i]);
+      out << (i == 0 ? "" : ",") << CsvText(columns[i]);
     }
     out << '\n';
   }
@@ -184,7 +184,7 @@ class CsvOutput : public SqlOutput {
     for (std::size_t i = 0; i < columns_; ++i) {
       const SqlValue value = row.Cell(i);
       out_ << (i == 0 ? "" : ",")
-           << (value.kind() == Kind::kText ? report::CsvText(value.text()) : PlainText(value));
+           << (value.kind() == Kind::kText ? CsvText(value.text()) : PlainText(value));
     }
     out_ << '\n';
   }

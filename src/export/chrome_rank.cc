@@ -136,7 +136,8 @@ void ChromeRank::NameProcesses() {
     if (process.pid == -1 && !process.name.empty()) continue;
     const Track track{ids_.For(process.pid), 0, {}, {}};
     if (!process.name.empty() || !prefix_.empty()) {
-      NameRecord("process_name", track, "name", prefix_ + process.name);
+      NameRecord("process_name", track, "name",
+                 prefix_ + (process.name.empty() ? "program" : process.name));
     }
     NameRecord("process_sort_index", track, "sort_index", order);
   }

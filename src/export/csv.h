@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a trace as CSV (RFC 4180), one file a table. docs/user/export.md lists the columns.
+// The tables of sql_schema.h as CSV (RFC 4180), one file each. docs/user/export.md.
 #pragma once
 
+#include <memory>
 #include <ostream>
-#include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "export/exported.h"
 
 namespace hone::exporter {
 
-std::span<const std::string_view> CsvTables();
+std::vector<std::string> CsvTables();
 
 // A folder with a file for each table that has rows.
-Status MakeCsvFolder(const Exported& rank, const std::string& path);
+Result<std::unique_ptr<Writer>> CreateCsvFolder(const std::string& path);
 
-// `table` is one of CsvTables.
-Status WriteCsvTable(const Exported& rank, std::string_view table, std::ostream& out);
+// `table` is one of CsvTables; `out` outlives the writer.
+std::unique_ptr<Writer> OpenCsvTable(const std::string& table, std::ostream& out);
 
 }  // namespace hone::exporter

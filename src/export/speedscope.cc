@@ -42,7 +42,12 @@ class SpeedscopeWriter {
     Threads();
     Streams();
     Samples();
-    out_.Raw("],\n\"activeProfileIndex\": ").Uint(busiest_profile_).Raw(",\n");
+    out_.Raw("],\n");
+    if (profiles_ > 0) {
+      out_.Raw("\"activeProfileIndex\": ").Uint(busiest_profile_).Raw(",\n");
+    } else if (rank_.note) {
+      rank_.note("nothing in it is a flame graph; speedscope will show an empty file");
+    }
     Frames();
     out_.Raw("}\n");
     out_.Flush();

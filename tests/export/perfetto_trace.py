@@ -26,6 +26,11 @@ class Slice:
         return self.end - self.start
 
 
+class Missing:
+    """Stands for interned data that is not there."""
+    name, str, frame_ids, mapping_id, path_string_ids, function_name_id = "", b"", [], 0, [], 0
+
+
 class Track:
     def __init__(self, descriptor):
         self.uuid = descriptor.uuid
@@ -109,7 +114,7 @@ class PerfettoTrace:
     def look_up(self, tables, table, iid):
         if iid not in tables[table]:
             self.errors.append(f"{table} {iid} is not interned")
-            return None
+            return Missing
         return tables[table][iid]
 
     def resolve(self, event, tables):
@@ -137,7 +142,7 @@ class PerfettoTrace:
         sample = packet.perf_sample
         stack = self.look_up(tables, "callstacks", sample.callstack_iid)
         names = []
-        for iid in stack.frame_ids if stack else []:
+        for iid in stack.frame_ids:
             frame = self.look_up(tables, "frames", iid)
             mapping = self.look_up(tables, "mappings", frame.mapping_id)
             for path in mapping.path_string_ids:

@@ -141,7 +141,7 @@ def check_ranks(checks, folder):
     ops = [e for e in document["traceEvents"] if e.get("cat") == "cpu_op"]
     checks.equal(len({e["pid"] for e in ops}), 2, "a process of its own for each rank")
     names = [e["args"]["name"] for e in document["traceEvents"] if e["name"] == "process_name"]
-    checks.that({"rank 0: ", "rank 1: "} <= set(names), f"processes are named by rank: {names}")
+    checks.that({"rank 0: program", "rank 1: program"} <= set(names), f"processes are named by rank: {names}")
 
 
 def main():
