@@ -63,6 +63,8 @@ bench: configure
 	@cmake --build build --target hone hone_bench -j $(JOBS)
 	@build/hone_bench
 	@bench/analyze_bench.py $(BENCH_ARGS)
+	@bench/sql_bench.py
+	@bench/page_bench.py
 
 install: all
 	@cmake --install build --prefix $(PREFIX)

@@ -7,10 +7,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "trace/record_again.h"
+
 namespace hone::analyze {
 namespace {
 
 using trace::kNoRow;
+using trace::Lacking;
+using trace::RecordAgain;
 using trace::RowId;
 using trace::SliceKind;
 using trace::WorkKind;
@@ -226,14 +230,14 @@ class Judge {
   void StepsSeen() {
     if (steps_.source == StepSource::kNone) {
       Add(Verdict::kPartial, steps_.why_none +
-                                 "; figures cover the whole trace, start-up included; call " +
-                                 StepCall() + " once an iteration");
+                                 "; figures cover the whole trace, start-up included; " +
+                                 RecordAgain(trace_.info, Lacking::kSteps));
       return;
     }
     if (steps_.source == StepSource::kKernelPattern || steps_.source == StepSource::kOpPattern) {
       Add(Verdict::kPartial,
-          fmt::format("{} steps were inferred from {}, not marked; call {} once an iteration",
-                      steps_.steps.size(), StepSourceName(steps_.source), StepCall()));
+          fmt::format("{} steps were inferred from {}, not marked; {}", steps_.steps.size(),
+                      StepSourceName(steps_.source), RecordAgain(trace_.info, Lacking::kSteps)));
     }
     if (steps_.steady_count() < kMinSteadySteps) {
       Add(Verdict::kPartial,
@@ -244,9 +248,6 @@ class Judge {
   }
 
  private:
-  bool IsHone() const { return trace_.info.format == trace::Format::kHone; }
-  std::string StepCall() const { return IsHone() ? "hone.step()" : "prof.step()"; }
-
   // What hone's own recorder says about its recording. A process that was killed loses a tenth of a
   // second and no trust; nor does a record in a hundred change a ranking.
   void Recording() {
@@ -295,9 +296,10 @@ class Judge {
       if (known == 2) ++launches;
     }
     if (launches == 0) return;
-    Add(Verdict::kPoor,
-        fmt::format("no kernel records ({} launches seen); {}", Thousands(launches),
-                    IsHone() ? "the losses say why" : "record with ProfilerActivity.CUDA"));
+    Add(Verdict::kPoor, fmt::format("no kernel records ({} launches seen); {}", Thousands(launches),
+                                    trace_.info.format == trace::Format::kHone
+                                        ? "the losses say why"
+                                        : RecordAgain(trace_.info, Lacking::kDevice)));
   }
 
   void StepsWithWork() {

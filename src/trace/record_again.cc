@@ -18,10 +18,20 @@ const char* WithHone(Lacking what) {
   HONE_CHECK(false);
 }
 
-}  // namespace
+const char* WithNsys(Lacking what) {
+  switch (what) {
+    case Lacking::kDevice: return "record with nsys profile --trace=cuda,nvtx";
+    case Lacking::kOperators: return "run the steps under torch.autograd.profiler.emit_nvtx()";
+    case Lacking::kShapes:
+      return "run the steps under torch.autograd.profiler.emit_nvtx(record_shapes=True)";
+    case Lacking::kStacks: return "Nsight Systems has none of it; record with hone run";
+    case Lacking::kMemory: return "Nsight Systems has none of it; record with hone run";
+    case Lacking::kSteps: return "put torch.cuda.nvtx.range(\"step N\") around an iteration";
+  }
+  HONE_CHECK(false);
+}
 
-const char* RecordAgain(const TraceInfo& info, Lacking what) {
-  if (info.format == Format::kHone) return WithHone(what);
+const char* WithTorch(Lacking what) {
   switch (what) {
     case Lacking::kDevice:
     case Lacking::kOperators:
@@ -30,6 +40,17 @@ const char* RecordAgain(const TraceInfo& info, Lacking what) {
     case Lacking::kStacks: return "record with with_stack=True";
     case Lacking::kMemory: return "record with profile_memory=True";
     case Lacking::kSteps: return "call prof.step() once an iteration";
+  }
+  HONE_CHECK(false);
+}
+
+}  // namespace
+
+const char* RecordAgain(const TraceInfo& info, Lacking what) {
+  switch (info.format) {
+    case Format::kHone: return WithHone(what);
+    case Format::kNsys: return WithNsys(what);
+    case Format::kKineto: return WithTorch(what);
   }
   HONE_CHECK(false);
 }

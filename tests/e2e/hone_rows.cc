@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints rows of .hone files, for tests: hone_rows FOLDER|FILE TABLE [COLUMN…]
+// Prints rows of .hone files, for tests: hone_rows FOLDER|FILE [TABLE [COLUMN…]]
 //
 // One line a row, columns in the order asked for. @column: a name, looked up. ?column=value: rows
 // with that value only. TABLE#: their number. Several files: one after the other, by name.
+// Without a table: every row, its table's name first, all columns with tabs between; tabs, line
+// ends and backslashes in texts are escaped.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wire/file_reader.h"
+#include "wire/table.h"
 
 namespace {
 
 using hone::wire::Chunk;
+using hone::wire::Encoding;
 
 std::string Cell(const Chunk& chunk, std::uint32_t row, const std::string& column,
                  const std::map<std::int64_t, std::string>& names) {
@@ -33,10 +38,51 @@ std::string Cell(const Chunk& chunk, std::uint32_t row, const std::string& colum
   return found == names.end() ? "(none)" : found->second;
 }
 
+std::string Escaped(std::string_view text) {
+  std::string out;
+  for (const char letter : text) {
+    if (letter == '\t') {
+      out += "\\t";
+    } else if (letter == '\n') {
+      out += "\\n";
+    } else if (letter == '\\') {
+      out += "\\\\";
+    } else {
+      out += letter;
+    }
+  }
+  return out;
+}
+
+void PrintRow(const Chunk& chunk, const hone::wire::TableSpec& table, std::uint32_t row) {
+  std::string line = table.name;
+  for (const hone::wire::ColumnSpec& column : table.columns) {
+    line += '\t';
+    if (column.encoding == Encoding::kText) {
+      const auto texts = chunk.Texts(column.name);
+      if (row < texts.size()) line += Escaped(texts[row]);
+    } else if (column.encoding == Encoding::kDouble) {
+      const auto doubles = chunk.Doubles(column.name);
+      line += std::to_string(row < doubles.size() ? doubles[row] : 0.0);
+    } else {
+      const auto integers = chunk.Integers(column.name);
+      line += std::to_string(row < integers.size() ? integers[row] : 0);
+    }
+  }
+  std::puts(line.c_str());
+}
+
+void PrintAll(const Chunk& chunk) {
+  for (const hone::wire::TableSpec& table : hone::wire::kTables) {
+    if (chunk.table() != table.name) continue;
+    for (std::uint32_t row = 0; row < chunk.rows(); ++row) PrintRow(chunk, table, row);
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 3) return 2;
+  if (count < 2) return 2;
   std::vector<std::string> files;
   if (std::filesystem::is_directory(arguments[1])) {
     for (const auto& entry : std::filesystem::directory_iterator(arguments[1])) {
@@ -46,8 +92,8 @@ int main(int count, char** arguments) {
   } else {
     files.emplace_back(arguments[1]);
   }
-  std::string table = arguments[2];
-  const bool count_only = table.back() == '#';
+  std::string table = count > 2 ? arguments[2] : "";
+  const bool count_only = table.ends_with('#');
   if (count_only) table.pop_back();
   std::uint64_t rows = 0;
   for (const std::string& file : files) {
@@ -64,6 +110,7 @@ int main(int count, char** arguments) {
           names[chunk.Integers("id")[i]] = std::string(chunk.Texts("text")[i]);
         }
       }
+      if (table.empty()) PrintAll(chunk);
       if (chunk.table() != table) continue;
       for (std::uint32_t i = 0; i < chunk.rows(); ++i) {
         std::string line;

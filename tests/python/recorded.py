@@ -16,7 +16,7 @@ ROOT = HERE.parent.parent
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD", ROOT / "build"))
 LIBRARY = BUILD / "lib/hone/libhone_collect.so"
 FAKE = BUILD / "test-tools/libfake_recorder.so"
-DUMP = BUILD / "test-tools/hone_dump"
+ROWS = BUILD / "test-tools/hone_rows"
 INJECT = ROOT / "python/inject"
 PROGRAMS = HERE / "programs"
 
@@ -87,7 +87,7 @@ class Run:
         """Rows of all files: [[table, column, …]]."""
         found = []
         for path in self.files():
-            text = subprocess.run([DUMP, path], capture_output=True, check=True).stdout.decode("utf-8", "replace")
+            text = subprocess.run([ROWS, path], capture_output=True, check=True).stdout.decode("utf-8", "replace")
             found += [line.split("\t") for line in text.splitlines()]
         return [row for row in found if not tables or row[0] in tables]
 

@@ -1,10 +1,46 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What happens when a recorded program imports PyTorch, and that its results stay what they were."""
+import bisect
+import collections
+import decimal
+import json
+import statistics
 import unittest
 
 import recorded
 from recorded import FAKE, Run, program
+
+
+def kineto_slices(path):
+    """{(name, thread): [start, ns of wall time]} of what the profiler calls operators and annotations."""
+    trace = json.loads(path.read_text(), parse_float=decimal.Decimal)
+    slices = collections.defaultdict(list)
+    for event in trace["traceEvents"]:
+        if event.get("ph") == "X" and event.get("cat") in ("cpu_op", "user_annotation"):
+            slices[event["name"], event["tid"]].append(int(event["ts"] * 1000) + int(trace["baseTimeNanoseconds"]))
+    return slices
+
+
+def middle_of_widest_pause(times):
+    _, before, after = max((b - a, a, b) for a, b in zip(times, times[1:]))
+    return (before + after) // 2
+
+
+def recorded_slices(run):
+    names = {row[1]: row[2] for row in run.rows("strings")}
+    clock = sorted(tuple(map(int, row[1:])) for row in run.rows("clock"))
+    ticks = [point[0] for point in clock]
+
+    def wall(time):
+        at = min(max(bisect.bisect_left(ticks, time), 1), len(clock) - 1)
+        (t0, _, w0), (t1, _, w1) = clock[at - 1:at + 1]
+        return w0 + (time - t0) * (w1 - w0) // (t1 - t0)
+
+    slices = collections.defaultdict(list)
+    for row in run.rows("host"):
+        slices[names[row[4]], int(row[1])].append(wall(int(row[2])))
+    return slices
 
 
 @recorded.needs_torch
@@ -63,6 +99,26 @@ class Torch(unittest.TestCase):
         self.assertEqual(run.out, bare.out)
         self.assertIn("plain ['aten::mm', 'aten::sum']", run.out)
         self.assertGreater(len(run.rows("host")), 50)
+
+    def test_counts_and_times_are_the_profilers(self):
+        run = self.run_torch(program("profiled.py"), "trace.json")
+        theirs = kineto_slices(run.folder / "trace.json")
+        starts = sorted(start for starts in theirs.values() for start in starts)
+        # From one pause to another, so that none at the edge is in one list and out of the other.
+        begin = middle_of_widest_pause(starts[:len(starts) // 4])
+        end = middle_of_widest_pause(starts[-len(starts) // 4:])
+        inside = lambda starts: sorted(start for start in starts if begin < start < end)
+        ours = recorded_slices(run)
+        differences = []
+        for key, starts in theirs.items():
+            self.assertEqual(len(inside(starts)), len(inside(ours.get(key, ()))), key)
+            differences += [b - a for a, b in zip(inside(starts), inside(ours.get(key, ())))]
+        # A thread that lost its core between the two callbacks is no fault of either clock.
+        within = sum(abs(difference) <= 10_000 for difference in differences)
+        print("%d slices, median %d ns apart, %d within 10 us" %
+              (len(differences), statistics.median(differences), within))
+        self.assertGreater(len(differences), 1000)
+        self.assertLess(abs(statistics.median(differences)), 10_000)
 
 
 class Profiler(unittest.TestCase):

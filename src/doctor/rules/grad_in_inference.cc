@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -78,8 +79,8 @@ void AddMemory(const Case& the_case, Finding& finding) {
 
 Judgement JudgeGradInInference(const Case& the_case) {
   if (the_case.facts.trust.present.ops == 0) {
-    return Judgement::Missing(
-        "no operators in this trace; record with torch.profiler and ProfilerActivity.CPU");
+    return Judgement::Missing(std::string("no operators in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kOperators));
   }
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   if (Trains(the_case)) return Judgement::Quiet();

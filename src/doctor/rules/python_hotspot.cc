@@ -19,6 +19,16 @@ namespace {
 // Pauses say little about their reason, so they must be larger to be worth a sentence.
 constexpr double kLeastPauseShare = 0.05;
 
+// Of code that is the user's to move.
+void PutPlace(Place place, Finding& finding) {
+  place.op.clear();
+  finding.remedy = fmt::format(
+      "# {}: take it out of the loop, do it every 100 steps, or in a thread beside it;\n"
+      "# loops over elements become one tensor operation: y = (x * w).sum(-1)\n",
+      place.source);
+  finding.where.push_back(std::move(place));
+}
+
 void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
   const std::string_view frame = the_case.trace.HostName(hotspot.frame);
   finding.title = fmt::format("the Python function {} takes the time of the step",
@@ -27,12 +37,7 @@ void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding&
   Place place = places.Of(hotspot.frame);
   // A library's function: the line that calls it is what the user can change.
   place.source = SourceText(hotspot.user ? frame : places.Frame(hotspot.frame));
-  place.op.clear();
-  finding.remedy = fmt::format(
-      "# {}: take it out of the loop, do it every 100 steps, or in a thread beside it;\n"
-      "# loops over elements become one tensor operation: y = (x * w).sum(-1)\n",
-      place.source);
-  finding.where.push_back(std::move(place));
+  PutPlace(std::move(place), finding);
   if (!hotspot.user) finding.confidence = Confidence::kMedium;
 }
 
@@ -84,12 +89,7 @@ bool NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& 
   finding.confidence = Confidence::kMedium;
   Place place = Places(the_case).Of(hotspot.after);
   place.source = SourceText(line.frame);
-  place.op.clear();
-  finding.remedy = fmt::format(
-      "# {}: take it out of the loop, do it every 100 steps, or in a thread beside it;\n"
-      "# loops over elements become one tensor operation: y = (x * w).sum(-1)\n",
-      place.source);
-  finding.where.push_back(std::move(place));
+  PutPlace(std::move(place), finding);
   return true;
 }
 

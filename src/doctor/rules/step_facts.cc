@@ -53,7 +53,8 @@ Judgement JudgeWithoutCollectives(const Case& the_case) {
   if (the_case.trace.info.world_size == 1 || why.find("launched") == std::string::npos) {
     return Judgement::Quiet();
   }
-  return Judgement::Missing(why + "; record with ProfilerActivity.CUDA");
+  return Judgement::Missing(why + "; " +
+                            trace::RecordAgain(the_case.trace.info, trace::Lacking::kDevice));
 }
 
 Judgement JudgeWithoutMemory(const Case& the_case) {

@@ -57,6 +57,25 @@ bool HostReader::Take(const wire::Chunk& chunk) {
   return true;
 }
 
+bool HostReader::ReadSlice(std::int64_t start, std::int64_t duration, std::int64_t name,
+                           std::int64_t tid, trace::SliceInput& slice) {
+  Session::Time time;
+  if (!session_.ReadSpan(start, duration, time)) return false;
+  slice.start_ns = time.start_ns;
+  slice.duration_ns = time.duration_ns;
+  slice.name = session_.dictionary.Name(name);
+  slice.thread = session_.Thread(tid);
+  return true;
+}
+
+trace::OpDetail HostReader::DetailAt(std::int64_t frame) {
+  const std::uint32_t row = session_.dictionary.Frame(frame);
+  trace::OpDetail detail;
+  detail.stack = session_.dictionary.StackText(row, session_.builder);
+  detail.module = session_.dictionary.ModuleText(row, session_.builder);
+  return detail;
+}
+
 void HostReader::TakeHost(const wire::Chunk& chunk) {
   if (!session_.Has(chunk, {"tid", "start", "duration", "name"})) return;
   const Numbers tid{chunk.Integers("tid")}, start{chunk.Integers("start")};
@@ -65,17 +84,10 @@ void HostReader::TakeHost(const wire::Chunk& chunk) {
   const Numbers sequence{chunk.Integers("sequence"), -1};
   const Numbers forward{chunk.Integers("forward_tid")}, arguments{chunk.Integers("arguments")};
   for (std::size_t i = 0; i < chunk.rows(); ++i) {
-    Session::Time time;
-    if (!session_.ReadSpan(start[i], duration[i], time)) continue;
     trace::SliceInput slice;
-    slice.start_ns = time.start_ns;
-    slice.duration_ns = time.duration_ns;
-    slice.name = session_.dictionary.Name(name[i]);
+    if (!ReadSlice(start[i], duration[i], name[i], tid[i], slice)) continue;
     slice.kind = KindOf(kind[i]);
-    slice.thread = session_.Thread(tid[i]);
-    trace::OpDetail detail;
-    detail.stack =
-        session_.dictionary.StackText(session_.dictionary.Frame(frame[i]), session_.builder);
+    trace::OpDetail detail = DetailAt(frame[i]);
     if (slice.kind == SliceKind::kOp) {
       slice.link = std::max<std::int64_t>(sequence[i], -1);
       const Arguments values = session_.dictionary.ArgumentsOf(arguments[i], session_.builder);
@@ -104,19 +116,11 @@ void HostReader::TakeApi(const wire::Chunk& chunk) {
   const Numbers duration{chunk.Integers("duration")}, name{chunk.Integers("name")};
   const Numbers correlation{chunk.Integers("correlation")}, frame{chunk.Integers("frame")};
   for (std::size_t i = 0; i < chunk.rows(); ++i) {
-    Session::Time time;
-    if (!session_.ReadSpan(start[i], duration[i], time)) continue;
     trace::SliceInput slice;
-    slice.start_ns = time.start_ns;
-    slice.duration_ns = time.duration_ns;
-    slice.name = session_.dictionary.Name(name[i]);
+    if (!ReadSlice(start[i], duration[i], name[i], tid[i], slice)) continue;
     slice.kind = SliceKind::kApi;
-    slice.thread = session_.Thread(tid[i]);
     slice.id = correlation[i];
-    trace::OpDetail detail;
-    detail.stack =
-        session_.dictionary.StackText(session_.dictionary.Frame(frame[i]), session_.builder);
-    slice.detail = session_.builder.Detail(detail);
+    slice.detail = session_.builder.Detail(DetailAt(frame[i]));
     session_.builder.Add(slice);
   }
 }

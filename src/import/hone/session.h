@@ -68,6 +68,10 @@ class HostReader {
   void Finish();
 
  private:
+  // What a slice of any kind has; false: its time makes no sense (counted).
+  bool ReadSlice(std::int64_t start, std::int64_t duration, std::int64_t name, std::int64_t tid,
+                 trace::SliceInput& slice);
+  trace::OpDetail DetailAt(std::int64_t frame);
   void TakeHost(const wire::Chunk& chunk);
   void TakeApi(const wire::Chunk& chunk);
   void TakeOverhead(const wire::Chunk& chunk);
