@@ -173,6 +173,16 @@ export const MEMORY_OPS: TableColumn[] = [
   sum('allocations', 'allocations', 'count'),
 ];
 
+export const MEMORY_LINES: TableColumn[] = [
+  text('line', 'line', 40),
+  text('device', 'device', 8),
+  sum('live_at_peak_bytes', 'live at peak', 'bytes'),
+  sum('live_share', 'of peak', 'share'),
+  sum('kept_bytes', 'kept', 'bytes', 'steady steps allocated it and later ones still hold it'),
+  sum('allocated_bytes', 'allocated', 'bytes', 'over the whole trace'),
+  sum('allocations', 'allocations', 'count'),
+];
+
 export const RANKS: TableColumn[] = [
   plain('rank', 'rank', 'count'),
   plain('steps', 'steps', 'count'),
