@@ -8,7 +8,6 @@ namespace hone::analyze {
 
 using trace::kNoRow;
 using trace::RowId;
-using trace::SliceKind;
 using trace::Trace;
 
 namespace {
@@ -27,7 +26,7 @@ bool ForwardIndex::Before(const Entry& a, const Entry& b) {
 ForwardIndex::ForwardIndex(const Trace& trace) {
   const auto& host = trace.host;
   for (RowId i = 0; i < host.size(); ++i) {
-    if (host.kind[i] != SliceKind::kOp || host.link[i] < 0) continue;
+    if (host.kind[i] != trace::SliceKind::kOp || host.link[i] < 0) continue;
     if (trace.op_details[host.detail[i]].fwd_thread > 0) continue;
     entries_.push_back({host.link[i], host.start_ns[i], ProcessOf(trace, i), i});
   }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which forward operator a backward operator belongs to.
+// Forward operators by the sequence number of the autograd node that they made.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "trace/trace.h"
 
 namespace hone::analyze {
 
-// Forward operators by the sequence number of the autograd node that they made. Of those that carry
-// one number, the last one before the backward operator made the node (PyTorch's own rule).
+// An operator of the backward pass that names the forward one it belongs to.
+inline bool IsBackward(const trace::Trace& trace, trace::RowId row) {
+  return trace.host.kind[row] == trace::SliceKind::kOp && trace.host.link[row] >= 0 &&
+         trace.op_details[trace.host.detail[row]].fwd_thread > 0;
+}
+
 class ForwardIndex {
  public:
-  explicit ForwardIndex(const trace::Trace& trace);  // O(n log n), O(n) with one forward thread
+  explicit ForwardIndex(const trace::Trace& trace);  // a sort of the forward operators at most
 
-  static bool IsBackward(const trace::Trace& trace, trace::RowId row) {
-    return trace.host.kind[row] == trace::SliceKind::kOp && trace.host.link[row] >= 0 &&
-           trace.op_details[trace.host.detail[row]].fwd_thread > 0;
-  }
-
-  // `backward` is a row for which IsBackward holds. kNoRow: not in the file.
+  // The forward operator of a backward one (IsBackward): the latest before it, in its process, of
+  // the same number (PyTorch's own rule: of the operators that carry a number, the last one made
+  // the autograd node). kNoRow: none. O(log n).
   trace::RowId Find(const trace::Trace& trace, trace::RowId backward) const;
 
  private:
@@ -32,7 +32,7 @@ class ForwardIndex {
   };
   static bool Before(const Entry& a, const Entry& b);
 
-  std::vector<Entry> entries_;  // sorted by Before
+  std::vector<Entry> entries_;
 };
 
 }  // namespace hone::analyze

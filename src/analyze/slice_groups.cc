@@ -84,7 +84,7 @@ Column<StringId> StacksOrModules(const Trace& trace, const Lineage& lineage, Gro
     }
   };
   fill_framework_frames();
-  const auto is_backward = [&](RowId i) { return ForwardIndex::IsBackward(trace, i); };
+  const auto is_backward = [&](RowId i) { return IsBackward(trace, i); };
   bool backward = false;
   for (RowId i = 0; i < trace.host.size() && !backward; ++i) backward = is_backward(i);
   if (!backward) return groups;

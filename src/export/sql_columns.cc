@@ -7,7 +7,7 @@
 #include "analyze/forward_index.h"
 #include "analyze/grouping.h"
 #include "analyze/loader.h"
-#include "analyze/memory_ops.h"
+#include "analyze/memory_places.h"
 #include "analyze/memory_timeline.h"
 #include "analyze/slice_times.h"
 #include "analyze/syncs.h"
@@ -94,7 +94,7 @@ std::vector<RowId> MakeForward(const Trace& trace) {
   std::vector<RowId> forward(trace.host.size(), kNoRow);
   const analyze::ForwardIndex index(trace);
   for (RowId i = 0; i < trace.host.size(); ++i) {
-    if (analyze::ForwardIndex::IsBackward(trace, i)) forward[i] = index.Find(trace, i);
+    if (analyze::IsBackward(trace, i)) forward[i] = index.Find(trace, i);
   }
   return forward;
 }
@@ -102,7 +102,8 @@ std::vector<RowId> MakeForward(const Trace& trace) {
 MemoryRows MakeMemoryRows(const Trace& trace, const Lineage& lineage) {
   const auto& memory = trace.memory;
   MemoryRows rows;
-  rows.op = analyze::OpsAroundMemory(trace, lineage);
+  rows.op = analyze::SlicesAroundMemory(trace);
+  for (RowId& row : rows.op) row = row == kNoRow ? kNoRow : lineage.op[row];
   rows.freed_by.assign(memory.size(), kNoRow);
   rows.allocated.assign(memory.size(), 0);
   // Several processes in one file each have their own device 0.

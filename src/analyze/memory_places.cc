@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyze/memory_ops.h"
+#include "analyze/memory_places.h"
 
 namespace hone::analyze {
 
@@ -7,9 +7,9 @@ using trace::kNoRow;
 using trace::RowId;
 
 // One sweep over slices and events of a thread together.
-std::vector<RowId> OpsAroundMemory(const trace::Trace& trace, const Lineage& lineage) {
+std::vector<RowId> SlicesAroundMemory(const trace::Trace& trace) {
   const auto& host = trace.host;
-  std::vector<RowId> ops(trace.memory.size(), kNoRow);
+  std::vector<RowId> around(trace.memory.size(), kNoRow);
   const std::size_t threads = trace.threads.size();
   // Events by thread, in order of time; those of unknown threads are left out.
   std::vector<std::size_t> first(threads + 1, 0);
@@ -35,10 +35,10 @@ std::vector<RowId> OpsAroundMemory(const trace::Trace& trace, const Lineage& lin
         open.push_back(next);
       }
       while (!open.empty() && host.end_ns(open.back()) <= time) open.pop_back();
-      if (!open.empty()) ops[event] = lineage.op[open.back()];
+      if (!open.empty()) around[event] = open.back();
     }
   }
-  return ops;
+  return around;
 }
 
 }  // namespace hone::analyze
