@@ -10,8 +10,11 @@
 #include "base/utf8.h"
 #include "cli/analyze_command.h"
 #include "cli/completion_command.h"
+#include "cli/diff_command.h"
+#include "cli/export_command.h"
 #include "cli/help_command.h"
 #include "cli/run_command.h"
+#include "cli/sql_command.h"
 #include "cli/view_command.h"
 #include "cli/whatif_command.h"
 #include "report/version.h"
@@ -39,6 +42,9 @@ Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   verbs_.push_back(std::make_unique<RunCommand>());
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
   verbs_.push_back(std::make_unique<WhatIfCommand>());
+  verbs_.push_back(std::make_unique<DiffCommand>());
+  verbs_.push_back(std::make_unique<ExportCommand>());
+  verbs_.push_back(std::make_unique<SqlCommand>());
   verbs_.push_back(std::make_unique<ViewCommand>());
   verbs_.push_back(std::make_unique<HelpCommand>(*this));
   verbs_.push_back(std::make_unique<CompletionCommand>(*this));

@@ -52,7 +52,7 @@ class Document {
     WriteList("transfers", Shaped("transfers"));
     WriteList("syncs", Shaped("syncs"));
     json_.Key("memory");
-    WriteMemorySection(json_, input_, Shaped("memory"));
+    WriteMemorySection(json_, input_, Shaped("memory"), Shaped("memory-lines"));
     json_.Key("comm");
     WriteComm();
     json_.Key("loader");

@@ -5,24 +5,29 @@
 
 #include <algorithm>
 
+#include "analyze/step_split.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
 namespace hone::report {
 namespace {
 
+using analyze::StepPart;
+using analyze::StepPartKind;
+
 // Idle rows by cause, largest first; the crumbs in one row.
-std::vector<BreakdownRow> IdleRows(const std::array<Nanos, analyze::kIdleCauseCount>& causes,
-                                   Nanos total_ns) {
+std::vector<BreakdownRow> IdleRows(const analyze::StepSplit& split) {
   std::vector<BreakdownRow> rows, small;
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    if (causes[i] <= 0) continue;
-    const auto cause = static_cast<analyze::IdleCause>(i);
-    BreakdownRow row{fmt::format("idle:{}", analyze::IdleCauseId(cause)),
-                     fmt::format("idle: {}", analyze::IdleCauseText(cause)), Tone::kIdle, causes[i],
-                     cause};
-    const double share = static_cast<double>(causes[i]) / static_cast<double>(total_ns);
-    (share < kSmallIdleShare ? small : rows).push_back(std::move(row));
+  for (const StepPart& part : split.parts) {
+    if (part.kind != StepPartKind::kIdle || part.time_ns <= 0) continue;
+    BreakdownRow row{"idle", "idle", Tone::kIdle, part.time_ns, part.cause};
+    if (part.cause) {
+      row.id = fmt::format("idle:{}", analyze::IdleCauseId(*part.cause));
+      row.label = fmt::format("idle: {}", analyze::IdleCauseText(*part.cause));
+    }
+    const auto total = static_cast<double>(std::max<Nanos>(split.total_ns, 1));
+    const double share = static_cast<double>(part.time_ns) / total;
+    (share < kSmallIdleShare && part.cause ? small : rows).push_back(std::move(row));
   }
   const auto larger = [](const BreakdownRow& a, const BreakdownRow& b) {
     return a.time_ns > b.time_ns;
@@ -39,35 +44,33 @@ std::vector<BreakdownRow> IdleRows(const std::array<Nanos, analyze::kIdleCauseCo
   return rows;
 }
 
+void AddWork(const StepPart& part, std::vector<BreakdownRow>& rows) {
+  if (part.time_ns <= 0) return;
+  switch (part.kind) {
+    case StepPartKind::kCompute:
+      rows.push_back({"compute", "GPU compute", Tone::kCompute, part.time_ns, {}});
+      break;
+    case StepPartKind::kCommunication:
+      rows.push_back({"comm", "communication, not hidden", Tone::kComm, part.time_ns, {}});
+      break;
+    case StepPartKind::kCopy:
+      rows.push_back({"copy", "copies, not hidden", Tone::kCopy, part.time_ns, {}});
+      break;
+    case StepPartKind::kIdle: break;
+  }
+}
+
 }  // namespace
 
 Known<Breakdown> SplitStep(const Input& input) {
-  const analyze::Facts& facts = input.facts;
-  if (!facts.timeline) return Known<Breakdown>::Absent(facts.timeline.why_not());
+  const Known<analyze::StepSplit> split = analyze::SplitStep(input.facts);
+  if (!split) return Known<Breakdown>::Absent(split.why_not());
   Breakdown breakdown;
-  breakdown.steps =
-      facts.steps.source == analyze::StepSource::kNone ? 0 : facts.steps.steady_count();
-  const analyze::DeviceTimeline& device = facts.timeline->main_device();
-  const analyze::TimelineSplit& split = breakdown.steps > 0 ? device.steady : device.whole;
-  breakdown.total_ns = split.total_ns;
-  if (breakdown.steps > 0 && facts.steps.stats) {
-    const Nanos inside = facts.steps.stats->mean_ns * static_cast<Nanos>(breakdown.steps);
-    breakdown.between_steps = split.total_ns - inside > split.total_ns / 20;
-  }
-  const auto add = [&](const char* id, const char* label, Tone tone, Nanos time_ns) {
-    if (time_ns > 0) breakdown.rows.push_back({id, label, tone, time_ns, {}});
-  };
-  add("compute", "GPU compute", Tone::kCompute, split.compute_ns);
-  add("comm", "communication, not hidden", Tone::kComm, split.exposed_comm_ns);
-  add("copy", "copies, not hidden", Tone::kCopy, split.exposed_copy_ns);
-  if (facts.idle) {
-    const auto& causes = breakdown.steps > 0 ? facts.idle->steady_ns : facts.idle->whole_ns;
-    for (BreakdownRow& row : IdleRows(causes, std::max<Nanos>(split.total_ns, 1))) {
-      breakdown.rows.push_back(std::move(row));
-    }
-  } else {
-    add("idle", "idle", Tone::kIdle, split.idle_ns);
-  }
+  breakdown.steps = split->steps;
+  breakdown.total_ns = split->total_ns;
+  breakdown.between_steps = split->between_steps;
+  for (const StepPart& part : split->parts) AddWork(part, breakdown.rows);
+  for (BreakdownRow& row : IdleRows(*split)) breakdown.rows.push_back(std::move(row));
   return breakdown;
 }
 
