@@ -28,6 +28,7 @@ demo: all
 # fuzzer are all tests of ctest. The doctor's figures and ctest's summary are said again at the end.
 test: unit fuzzers
 	@tools/install_torch
+	@tools/install_web
 	@status=0; HONE_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) ctest --test-dir build \
 	  --output-on-failure --no-tests=error -j $(JOBS) | tee build/ctest.log || status=$$?; \
 	echo; sed -n '/^doctor on /,/^$$/p' build/Testing/Temporary/LastTest.log || true; \
@@ -62,6 +63,8 @@ bench: configure
 	@cmake --build build --target hone hone_micro -j $(JOBS)
 	@build/hone_micro
 	@bench/analyze_bench.py $(BENCH_ARGS)
+	@bench/sql_bench.py
+	@bench/page_bench.py
 
 install: all
 	@cmake --install build --prefix $(PREFIX)

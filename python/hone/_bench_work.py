@@ -10,9 +10,8 @@ import gc
 import sys
 import zlib
 
-# The batches that are described: the first, then now and then.
-_FIRST, _EVERY = 16, 16
-_TENSORS, _VALUES = 4, 16
+# The batches that are described, so many tensors of each, so many values of those.
+_FIRST, _TENSORS, _VALUES = 16, 4, 16
 _LOADING = "hone: loading"
 
 
@@ -38,7 +37,7 @@ class Work:
             return len(batch) if isinstance(batch, (list, tuple)) else 0
         first = tensors[0]
         self.elements += first.numel()
-        if self.batches <= _FIRST or self.batches % _EVERY == 0:
+        if self.batches <= _FIRST:
             self._describe(tensors)
         return _size(self.torch.Tensor, batch, first)
 
@@ -46,8 +45,6 @@ class Work:
         shapes = ", ".join("%s %s" % ("x".join(map(str, t.shape)) or "scalar", _dtype(t)) for t in tensors)
         if self.batches == 1:
             self.first_shape = shapes
-        if self.batches > _FIRST:
-            return
         self.shapes = zlib.crc32(shapes.encode(), self.shapes)
         for tensor in tensors:
             if tensor.device.type != "cpu" or tensor.layout is not self.torch.strided:

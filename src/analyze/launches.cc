@@ -35,7 +35,8 @@ Queue MeasureQueue(std::vector<Queued>& entries) {
   launched.reserve(entries.size());
   for (const Queued& entry : entries) {
     launched.push_back(entry.launched_ns);
-    waiting += static_cast<double>(entry.started_ns) - static_cast<double>(entry.launched_ns);
+    // The difference first: times since 1970 do not fit a double to the nanosecond.
+    waiting += static_cast<double>(entry.started_ns - entry.launched_ns);
   }
   if (!std::is_sorted(launched.begin(), launched.end())) {
     std::sort(launched.begin(), launched.end());
@@ -48,8 +49,7 @@ Queue MeasureQueue(std::vector<Queued>& entries) {
     queue.max = std::max(queue.max, depth + 1);
   }
   // Little's law: time-weighted mean depth = summed waiting time / length of the window.
-  const double window =
-      static_cast<double>(entries.back().started_ns) - static_cast<double>(launched.front());
+  const auto window = static_cast<double>(entries.back().started_ns - launched.front());
   if (window > 0) queue.mean = waiting / window;
   return queue;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/grouping.h"
+#include "analyze/memory_owners.h"
 #include "analyze/memory_timeline.h"
 #include "trace/record_again.h"
 
@@ -40,108 +41,6 @@ Buckets CountingSort(std::span<const std::uint32_t> group_of, std::size_t groups
   return buckets;
 }
 
-// Name of the innermost operator around each event on its thread: one sweep over slices and events
-// of a thread together.
-std::vector<StringId> OpsAround(const Trace& trace, const Lineage& lineage) {
-  const auto& host = trace.host;
-  std::vector<StringId> ops(trace.memory.size(), StringId::kEmpty);
-  std::vector<std::uint32_t> thread_of(trace.memory.thread.begin(), trace.memory.thread.end());
-  const std::size_t threads = trace.threads.size();
-  for (std::uint32_t& thread : thread_of) {
-    thread = std::min(thread, static_cast<std::uint32_t>(threads));  // unknown ones: last bucket
-  }
-  const Buckets by_thread = CountingSort(thread_of, threads + 1);
-  std::vector<RowId> open;
-  for (std::size_t t = 0; t < threads; ++t) {
-    open.clear();
-    RowId next = trace.threads[t].first_slice;
-    const RowId last = trace.threads[t].last_slice;
-    for (const RowId event : by_thread[t]) {
-      const Nanos time = trace.memory.time_ns[event];
-      for (; next < last && host.start_ns[next] <= time; ++next) {
-        while (!open.empty() && host.end_ns(open.back()) <= host.start_ns[next]) open.pop_back();
-        open.push_back(next);
-      }
-      while (!open.empty() && host.end_ns(open.back()) <= time) open.pop_back();
-      const RowId op = open.empty() ? kNoRow : lineage.op[open.back()];
-      if (op != kNoRow) ops[event] = host.name[op];
-    }
-  }
-  return ops;
-}
-
-// Steady steps but the last: what a step needs itself may live when the recording ends.
-trace::Interval StepsBeforeLast(const Steps& steps) {
-  if (steps.steady_count() < 2) return {};
-  return {steps.steps[steps.warm_up_count].host_span.begin_ns,
-          steps.steps.back().host_span.begin_ns};
-}
-
-// Allocations by operator, and which of them live at the peak and after the steady steps.
-// `peak_index` is the event (in `events`) that reaches the peak; events.size(): the peak stood
-// before the first event.
-void AddOps(const MemoryEvents& memory, std::span<const RowId> events,
-            std::span<const StringId> ops, std::size_t peak_index, const Steps& steps,
-            DeviceMemory& out) {
-  struct Block {
-    Bytes bytes = 0;  // 0: not live
-    std::uint32_t row = 0;
-    Nanos time_ns = 0;  // of its allocation
-  };
-  const trace::Interval early = StepsBeforeLast(steps);
-  GroupIndex names, addresses;
-  std::vector<Block> blocks;  // by address
-  const auto mark_live = [&] {
-    for (const Block& block : blocks) {
-      if (block.bytes == 0) continue;
-      Bytes& live = out.ops[block.row].live_at_peak;
-      live = SaturatingAdd(live, block.bytes);
-    }
-  };
-  const auto mark_kept = [&] {
-    for (const Block& block : blocks) {
-      if (block.bytes == 0 || block.time_ns < early.begin_ns || block.time_ns >= early.end_ns) {
-        continue;
-      }
-      Bytes& kept = out.ops[block.row].kept;
-      kept = SaturatingAdd(kept, block.bytes);
-    }
-  };
-  Bytes freed_unseen = 0;
-  bool in_steps = true;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    const RowId event = events[i];
-    if (in_steps && memory.time_ns[event] > steps.host_window.end_ns) {
-      mark_kept();
-      in_steps = false;
-    }
-    const Bytes bytes = memory.bytes[event];
-    const std::uint32_t address = addresses.IdOf(memory.address[event]);
-    if (address == blocks.size()) blocks.emplace_back();
-    Block& block = blocks[address];
-    if (bytes > 0) {
-      const std::uint32_t row = names.IdOf(static_cast<std::uint32_t>(ops[event]));
-      if (row == out.ops.size()) out.ops.push_back({.op = ops[event]});
-      ++out.allocations;
-      ++out.ops[row].allocations;
-      out.ops[row].allocated = SaturatingAdd(out.ops[row].allocated, bytes);
-      block = {bytes, row, memory.time_ns[event]};
-    } else if (bytes < 0) {
-      ++out.frees;
-      if (block.bytes == 0)
-        freed_unseen = SaturatingAdd(freed_unseen, -std::max(bytes, -INT64_MAX));
-      block.bytes = 0;
-    }
-    if (i == peak_index) mark_live();
-  }
-  if (in_steps) mark_kept();
-  if (out.relative) out.allocated_before = freed_unseen;
-  std::stable_sort(out.ops.begin(), out.ops.end(), [](const auto& a, const auto& b) {
-    if (a.live_at_peak != b.live_at_peak) return a.live_at_peak > b.live_at_peak;
-    return a.allocated > b.allocated;
-  });
-}
-
 void AddGrowth(std::span<const MemoryPoint> series, Bytes before, const Steps& steps,
                DeviceMemory& out) {
   std::size_t next = 0;
@@ -170,7 +69,7 @@ void AddGrowth(std::span<const MemoryPoint> series, Bytes before, const Steps& s
 }
 
 DeviceMemory MeasureDevice(const Trace& trace, std::span<const RowId> events,
-                           std::span<const StringId> ops, const Steps& steps) {
+                           const MemoryOwners& owners, const Steps& steps) {
   const MemoryEvents& memory = trace.memory;
   const RowId first = events.front();
   DeviceMemory out;
@@ -197,7 +96,7 @@ DeviceMemory MeasureDevice(const Trace& trace, std::span<const RowId> events,
     peak_index = i;
   }
   AddReserved(series.points, out);
-  AddOps(memory, events, ops, peak_index, steps, out);
+  AddOwners(memory, events, owners, peak_index, steps, out);
   AddGrowth(series.points, series.before, steps, out);
   out.timeline = Thin(series.points);
   return out;
@@ -233,10 +132,10 @@ Known<MemoryFacts> MeasureMemory(const Trace& trace, const Lineage& lineage, con
         PairKey(process, static_cast<std::uint32_t>(memory.device_type[i]) << 16 | device));
   }
   const Buckets buckets = CountingSort(group_of, groups.size());
-  const std::vector<StringId> ops = OpsAround(trace, lineage);
+  const MemoryOwners owners = FindOwners(trace, lineage);
   MemoryFacts facts;
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    facts.devices.push_back(MeasureDevice(trace, buckets[g], ops, steps));
+    facts.devices.push_back(MeasureDevice(trace, buckets[g], owners, steps));
   }
   const auto rank = [](const DeviceMemory& d) {
     return d.type == MemoryDevice::kGpu ? 0 : d.type == MemoryDevice::kOther ? 1 : 2;

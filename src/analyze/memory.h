@@ -18,13 +18,19 @@ struct MemoryPoint {
   Bytes reserved = -1;  // -1: not recorded
 };
 
-struct MemoryOpRow {
-  StringId op = StringId::kEmpty;  // operator around the allocation; empty: outside any
+// What one owner allocated.
+struct MemoryUse {
   std::uint64_t allocations = 0;
   Bytes allocated = 0;     // sum of positive sizes
   Bytes live_at_peak = 0;  // of them, not freed at the peak
   // Of them, allocated in a steady step but the last and not freed until the steady steps ended.
   Bytes kept = 0;
+};
+struct MemoryOpRow : MemoryUse {
+  StringId op = StringId::kEmpty;  // operator around the allocation; empty: outside any
+};
+struct MemoryLineRow : MemoryUse {
+  std::string line;  // of the user's code, "train.py(46): main"; empty: not known
 };
 
 // What one process did with one device's memory (or with the host's).
@@ -46,6 +52,7 @@ struct DeviceMemory {
   Known<double> fragmentation;
   std::vector<MemoryPoint> timeline;  // thinned to at most 2,000 points that keep every extreme
   std::vector<MemoryOpRow> ops;       // by live_at_peak
+  std::vector<MemoryLineRow> lines;   // by live_at_peak; empty: no allocation has a line
   // Allocated at each steady step's end, and the slope through them (bytes a step).
   std::vector<Bytes> at_step_end;
   Known<double> growth_per_step;

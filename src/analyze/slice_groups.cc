@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
+#include "analyze/forward_index.h"
 #include "trace/record_again.h"
 
 namespace hone::analyze {
@@ -14,51 +14,7 @@ namespace {
 using trace::kNoRow;
 using trace::OpDetail;
 using trace::RowId;
-using trace::SliceKind;
 using trace::Trace;
-
-// Forward operators by the sequence number of the autograd node that they made.
-class ForwardIndex {
- public:
-  explicit ForwardIndex(const Trace& trace) {
-    const auto& host = trace.host;
-    for (RowId i = 0; i < host.size(); ++i) {
-      if (host.kind[i] != SliceKind::kOp || host.link[i] < 0) continue;
-      if (trace.op_details[host.detail[i]].fwd_thread > 0) continue;
-      entries_.push_back({host.link[i], host.start_ns[i], ProcessOf(trace, i), i});
-    }
-    // A single forward thread writes its numbers in rising order: usually there is nothing to do.
-    if (!std::is_sorted(entries_.begin(), entries_.end(), Before)) {
-      std::sort(entries_.begin(), entries_.end(), Before);
-    }
-  }
-
-  RowId Find(const Trace& trace, RowId backward) const {
-    const Entry key{trace.host.link[backward], trace.host.start_ns[backward],
-                    ProcessOf(trace, backward), kNoRow};
-    const auto after = std::upper_bound(entries_.begin(), entries_.end(), key, Before);
-    if (after == entries_.begin()) return kNoRow;
-    const Entry& found = *(after - 1);
-    return found.process == key.process && found.sequence == key.sequence ? found.row : kNoRow;
-  }
-
- private:
-  struct Entry {
-    std::int64_t sequence;
-    Nanos start_ns;
-    RowId process;
-    RowId row;
-  };
-  static bool Before(const Entry& a, const Entry& b) {
-    return std::tie(a.process, a.sequence, a.start_ns, a.row) <
-           std::tie(b.process, b.sequence, b.start_ns, b.row);
-  }
-  static RowId ProcessOf(const Trace& trace, RowId row) {
-    return trace.threads[trace.host.thread[row]].process;
-  }
-
-  std::vector<Entry> entries_;
-};
 
 // Frames of PyTorch itself: every convolution of every model would share one line of conv.py. The
 // recorder cuts known prefixes off paths; where it could not, the package folder stands before.
@@ -128,10 +84,7 @@ Column<StringId> StacksOrModules(const Trace& trace, const Lineage& lineage, Gro
     }
   };
   fill_framework_frames();
-  const auto is_backward = [&](RowId i) {
-    return trace.host.kind[i] == SliceKind::kOp && trace.host.link[i] >= 0 &&
-           trace.op_details[trace.host.detail[i]].fwd_thread > 0;
-  };
+  const auto is_backward = [&](RowId i) { return IsBackward(trace, i); };
   bool backward = false;
   for (RowId i = 0; i < trace.host.size() && !backward; ++i) backward = is_backward(i);
   if (!backward) return groups;

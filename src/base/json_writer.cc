@@ -19,6 +19,7 @@ void AppendEscaped(char32_t code, std::string& out) {
     case '\n': out += "\\n"; return;
     case '\r': out += "\\r"; return;
     case '\t': out += "\\t"; return;
+    case '<': out += "\\u003c"; return;  // plain text unless asked for
     default: break;
   }
   // U+2028 and U+2029 end a line in JavaScript; escaped, the document can be pasted into a page.
@@ -33,13 +34,17 @@ bool IsPlain(unsigned char c) { return c >= 0x20 && c < 0x7F && c != '"' && c !=
 
 }  // namespace
 
-std::string JsonQuoted(std::string_view text) {
+std::string JsonQuoted(std::string_view text, JsonWriter::Escape escape) {
+  const unsigned char stop = escape == JsonWriter::Escape::kHtml ? '<' : '"';
   std::string out;
   out.reserve(text.size() + 2);
   out.push_back('"');
   for (std::size_t at = 0; at < text.size();) {
     std::size_t plain = at;
-    while (plain < text.size() && IsPlain(static_cast<unsigned char>(text[plain]))) ++plain;
+    while (plain < text.size() && IsPlain(static_cast<unsigned char>(text[plain])) &&
+           static_cast<unsigned char>(text[plain]) != stop) {
+      ++plain;
+    }
     out.append(text.substr(at, plain - at));
     if (plain == text.size()) break;
     const Utf8Char c = DecodeUtf8(text, plain);
@@ -83,7 +88,7 @@ void JsonWriter::BeforeValue() {
 JsonWriter& JsonWriter::Key(std::string_view key) {
   HONE_CHECK(!levels_.empty() && levels_.back().close == '}' && !after_key_);
   Separate();
-  Raw(JsonQuoted(key));
+  Raw(JsonQuoted(key, escape_));
   Raw(": ");
   after_key_ = true;
   return *this;
@@ -106,7 +111,7 @@ void JsonWriter::End(char close) {
 
 void JsonWriter::String(std::string_view text) {
   BeforeValue();
-  Raw(JsonQuoted(text));
+  Raw(JsonQuoted(text, escape_));
 }
 
 void JsonWriter::Int(std::int64_t value) {

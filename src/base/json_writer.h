@@ -23,7 +23,13 @@ class JsonWriter {
     kInline,  // all members on one line, and so everything inside
   };
 
-  explicit JsonWriter(std::ostream& out) : out_(out) {}
+  enum class Escape : std::uint8_t {
+    kJson,
+    kHtml,  // and '<' as \u003c, so that no string can end the <script> that holds the document
+  };
+
+  explicit JsonWriter(std::ostream& out, Escape escape = Escape::kJson)
+      : out_(out), escape_(escape) {}
 
   void BeginObject(Layout layout = Layout::kLines) { Begin('{', layout); }
   void EndObject() { End('}'); }
@@ -76,12 +82,14 @@ class JsonWriter {
   void Raw(std::string_view text);
 
   std::ostream& out_;
+  const Escape escape_;
   std::vector<Level> levels_;
   bool after_key_ = false;
   bool done_ = false;
 };
 
 // The text as a JSON string, quotes included.
-std::string JsonQuoted(std::string_view text);
+std::string JsonQuoted(std::string_view text,
+                       JsonWriter::Escape escape = JsonWriter::Escape::kJson);
 
 }  // namespace hone

@@ -63,6 +63,16 @@ TEST(JsonWriter, EveryByteStringIsValidJson) {
   }
 }
 
+TEST(JsonWriter, InAPageNoStringEndsTheScript) {
+  std::ostringstream out;
+  JsonWriter json(out, JsonWriter::Escape::kHtml);
+  json.BeginObject(JsonWriter::Layout::kInline);
+  json.Field("</script>", "<!--<script>\xC3\xA9<");
+  json.EndObject();
+  EXPECT_EQ(out.str(), "{\"\\u003c/script>\": \"\\u003c!--\\u003cscript>\xC3\xA9\\u003c\"}");
+  EXPECT_EQ(JsonQuoted("a<b"), "\"a<b\"");
+}
+
 TEST(JsonWriter, Numbers) {
   std::ostringstream out;
   JsonWriter json(out);

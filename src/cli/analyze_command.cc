@@ -4,10 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/terminal.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "report/csv/csv_table.h"
+#include "report/html/page.h"
 #include "report/json/json_report.h"
+#include "report/markdown/markdown_report.h"
 #include "report/tables.h"
 #include "report/text/critical_path_text.h"
 #include "report/text/text_report.h"
@@ -63,10 +68,19 @@ void AnalyzeCommand::Declare(CLI::App& app) {
       app.add_flag("--critical-path", critical_path_, "what decides how long a step takes");
   CLI::Option* table =
       app.add_option("--table", table_, "one table")->option_text("NAME")->check(OneOf(tables));
+  CLI::Option* markdown =
+      app.add_flag("--markdown", markdown_, "the summary as Markdown, for a pull request");
+  CLI::Option* html =
+      app.add_option("--html", html_, "the report as one page for a browser (hone help report)")
+          ->option_text("FILE");
   csv->excludes(json);
   all->excludes(json)->excludes(csv)->excludes(table);
   path->excludes(json)->excludes(csv)->excludes(table)->excludes(all);
-  for (CLI::Option* option : {json, csv, all, path, table}) option->group("what to print");
+  html->excludes(json)->excludes(csv)->excludes(table)->excludes(all)->excludes(path);
+  for (CLI::Option* other : {json, csv, table, all, path, html}) markdown->excludes(other);
+  for (CLI::Option* option : {json, csv, all, path, table, markdown, html}) {
+    option->group("what to print");
+  }
   app.add_option("--compat", compat_, "numbers by another tool's rules")
       ->option_text("TOOL")
       ->check(OneOf({"tracelens", "hta"}))
@@ -160,6 +174,10 @@ Status AnalyzeCommand::WriteOneTable(const report::Report& report, const report:
 Status AnalyzeCommand::Write(const report::Report& report, const report::Style& style,
                              std::ostream& out, Console& console) const {
   if (json_) return report::WriteJson(report, {table_, ShapeOf(true)}, out);
+  if (markdown_) {
+    report::WriteMarkdown(report, out);
+    return Ok();
+  }
   if (!table_.empty()) return WriteOneTable(report, style, out, console);
   if (critical_path_) {
     report::WriteCriticalPath(report, style, out);
@@ -182,6 +200,24 @@ Status AnalyzeCommand::Write(const report::Report& report, const report::Style& 
   return Ok();
 }
 
+int AnalyzeCommand::WriteHtml(const report::Report& report, Console& console) const {
+  std::string command = "hone analyze";
+  for (const std::filesystem::path path : paths_) {
+    command += " " + (stable_ ? path.filename() : path).string();
+  }
+  const bool to_file = html_ != "-";
+  const int written = WriteAnswer({to_file ? html_ : ""}, console, [&](std::ostream& out) {
+    return report::WritePage(report, {command}, out);
+  });
+  if (written != kExitFine || quiet_ || !to_file) return written;
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(html_, error);
+  console.err << fmt::format(
+      "hone: wrote {}{}\n", Printable(html_, LocaleIsUtf8()),
+      error ? "" : fmt::format(" ({})", HumanBytes(static_cast<double>(bytes))));
+  return written;
+}
+
 int AnalyzeCommand::Run(Console& console) {
   const Status checked = Check();
   if (!checked) {
@@ -194,6 +230,10 @@ int AnalyzeCommand::Run(Console& console) {
     return kExitUsage;
   }
   if (job->report.inputs.empty()) return job->code;
+  if (!html_.empty()) {
+    const int written = WriteHtml(job->report, console);
+    return written == kExitFine ? job->code : written;
+  }
   const int written = WriteAnswer(answer_, console, [&](std::ostream& out) {
     return Write(job->report, StyleFor(answer_, console), out, console);
   });

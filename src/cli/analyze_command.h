@@ -32,10 +32,12 @@ class AnalyzeCommand : public Verb {
   Status WriteOneTable(const report::Report& report, const report::Style& style, std::ostream& out,
                        Console& console) const;
 
+  int WriteHtml(const report::Report& report, Console& console) const;
+
   std::vector<std::string> paths_;
   bool json_ = false, csv_ = false, all_ = false, reverse_ = false, stable_ = false, quiet_ = false,
-       critical_path_ = false;
-  std::string table_, sort_, group_by_ = "name";
+       critical_path_ = false, markdown_ = false;
+  std::string html_, table_, sort_, group_by_ = "name";
   AnswerOptions answer_;
   std::vector<std::string> compat_;
   std::int64_t limit_ = 20, rank_ = -1;

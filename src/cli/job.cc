@@ -171,7 +171,7 @@ class Loader {
   // Of the new input and the one that led so far, one keeps its rows.
   void KeepLead(std::vector<report::Input>& inputs) {
     const std::size_t last = inputs.size() - 1;
-    if (last == 0) return;
+    if (last == 0 || options_.keep_rows) return;
     const bool leads = Leads(inputs[last], inputs[lead_], options_.rank);
     ReleaseRows(inputs[leads ? lead_ : last]);
     if (leads) lead_ = last;

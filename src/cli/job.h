@@ -20,6 +20,7 @@ struct JobOptions {
   bool stable = false;
   bool quiet = false;  // no progress
   bool diagnose = true;
+  bool keep_rows = false;  // of every input, not of the leading one alone
 };
 
 struct JobResult {
@@ -28,8 +29,8 @@ struct JobResult {
 };
 
 // Says on console.err what could not be read, one sentence a file, and goes on with the rest. Rows
-// are kept of the input that leads only, so at most two ranks' rows are in memory at a time. The
-// error is about the command line: no such rank.
+// are kept of the input that leads only unless keep_rows says otherwise, so at most two ranks' rows
+// are in memory at a time. The error is about the command line: no such rank.
 Result<JobResult> RunJob(const JobOptions& options, Console& console);
 
 }  // namespace hone::cli

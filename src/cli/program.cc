@@ -11,8 +11,12 @@
 #include "cli/analyze_command.h"
 #include "cli/bench_command.h"
 #include "cli/completion_command.h"
+#include "cli/diff_command.h"
+#include "cli/export_command.h"
 #include "cli/help_command.h"
 #include "cli/run_command.h"
+#include "cli/sql_command.h"
+#include "cli/view_command.h"
 #include "cli/whatif_command.h"
 #include "report/version.h"
 
@@ -40,6 +44,10 @@ Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
   verbs_.push_back(std::make_unique<WhatIfCommand>());
   verbs_.push_back(std::make_unique<BenchCommand>());
+  verbs_.push_back(std::make_unique<DiffCommand>());
+  verbs_.push_back(std::make_unique<ExportCommand>());
+  verbs_.push_back(std::make_unique<SqlCommand>());
+  verbs_.push_back(std::make_unique<ViewCommand>());
   verbs_.push_back(std::make_unique<HelpCommand>(*this));
   verbs_.push_back(std::make_unique<CompletionCommand>(*this));
   app_->set_help_flag("-h,--help", "show this help");
@@ -79,6 +87,8 @@ std::string Program::Help() const {
       "  hone analyze trace.json.gz                  the same from a trace you have\n"
       "  hone whatif trace.json.gz --list            what would each fix give back?\n"
       "  hone bench -- python a.py -- python b.py    is the second really faster?\n"
+      "  hone diff before.json.gz after.json.gz      what changed, and is it noise?\n"
+      "  hone view trace.json.gz                     the whole report, in the browser\n"
       "  hone analyze ranks/ --json | jq .findings   the same for a job, for a program\n"
       "\noptions\n"
       "  -h, --help    show this help; hone VERB --help says more\n"

@@ -20,6 +20,7 @@
 #include "cli/job.h"
 #include "record/control.h"
 #include "record/launch.h"
+#include "report/html/page.h"
 #include "report/json/json_report.h"
 #include "report/text/headline.h"
 #include "report/text/text_report.h"
@@ -163,6 +164,9 @@ int RunListener::Answer(const report::Report& report, const record::Closing& clo
     report::WriteText(report, {plain, true}, out);
     return Ok();
   });
+  keep("report.html", [&](std::ostream& out) {
+    return report::WritePage(report, {"hone analyze " + shown_folder_}, out);
+  });
   if (plan_.quiet) return code;
   if (!closing.full) {
     Say(Summary(report, closing));
@@ -182,9 +186,13 @@ int RunListener::Answer(const report::Report& report, const record::Closing& clo
   const Console there{answer, answer, console_.err_fd, console_.err_fd};
   report::WriteText(report, {StyleFor(plan_.answer, there)}, answer);
   const record::Recorded kept = record::LookInto(plan_.folder);
-  answer << fmt::format("\nhone: {}/ has the recording ({}), report.txt and report.json\n",
-                        Printable(shown_folder_, LocaleIsUtf8()),
-                        HumanBytes(static_cast<double>(kept.bytes)));
+  std::error_code error;
+  const std::uintmax_t page = fs::file_size(plan_.folder + "/report.html", error);
+  answer << fmt::format(
+      "\nhone: wrote {}/ (report.html{}, report.txt, report.json, recording {})\n",
+      Printable(shown_folder_, LocaleIsUtf8()),
+      error ? "" : fmt::format(" {}", HumanBytes(static_cast<double>(page))),
+      HumanBytes(static_cast<double>(kept.bytes)));
   console_.err << answer.str() << std::flush;
   return code;
 }

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "replay/whatif.h"
 #include "report/json/json_whatif.h"
+#include "report/markdown/markdown_report.h"
 #include "report/text/whatif_text.h"
 
 namespace hone::cli {
@@ -71,7 +72,10 @@ void WhatIfCommand::Declare(CLI::App& app) {
       ->group("what to ask");
   app.add_flag("--list", list_, "what can be asked of this trace, and what each fix would give")
       ->group("what to ask");
-  app.add_flag("--json", json_, "the answer as JSON")->group("what to print");
+  CLI::Option* json = app.add_flag("--json", json_, "the answer as JSON")->group("what to print");
+  app.add_flag("--markdown", markdown_, "the answer as Markdown, for a pull request")
+      ->excludes(json)
+      ->group("what to print");
   app.add_option("--rank", rank_, "the rank that is asked; without it the slowest")
       ->option_text("N")
       ->check(WholeNumber())
@@ -129,6 +133,9 @@ int WhatIfCommand::Run(Console& console) {
     const report::Style style = StyleFor(answer_, console);
     if (json_) {
       report::WriteWhatIfJson(job->report, answer, out);
+    } else if (markdown_) {
+      list_ ? report::WriteWhatIfListMarkdown(job->report, answer, out)
+            : report::WriteWhatIfMarkdown(job->report, answer, out);
     } else if (list_) {
       report::WriteWhatIfList(job->report, answer, style, out);
     } else {

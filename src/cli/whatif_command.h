@@ -28,7 +28,7 @@ class WhatIfCommand : public Verb {
 
   std::vector<std::string> paths_;
   std::vector<std::string> fixes_;  // words of replay::AllEdits(), or "all"
-  bool list_ = false, json_ = false, stable_ = false, quiet_ = false;
+  bool list_ = false, json_ = false, markdown_ = false, stable_ = false, quiet_ = false;
   std::int64_t rank_ = -1;
   AnswerOptions answer_;
 };

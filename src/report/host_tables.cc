@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables about the host side: steps, operators, synchronizations, memory, Python.
+#include <algorithm>
+
 #include "analyze/python_time.h"
 #include "base/text.h"
 #include "report/tables.h"
+#include "trace/record_again.h"
 
 namespace hone::report {
 namespace {
@@ -119,6 +122,16 @@ Known<Table> SyncsTable(const Report& report) {
   return table;
 }
 
+namespace {
+
+std::string MemoryName(const analyze::DeviceMemory& device) {
+  if (device.type == trace::MemoryDevice::kHost) return "host";
+  return (device.type == trace::MemoryDevice::kGpu ? "gpu " : "other ") +
+         std::to_string(device.device_id);
+}
+
+}  // namespace
+
 Known<Table> MemoryTable(const Report& report) {
   const Known<analyze::MemoryFacts>& facts = report.leading().facts.memory;
   if (!facts) return Known<Table>::Absent(facts.why_not());
@@ -130,15 +143,37 @@ Known<Table> MemoryTable(const Report& report) {
                {"allocated_bytes", Unit::kBytes, 0},
                {"live_at_peak_bytes", Unit::kBytes, 0}});
   for (const analyze::DeviceMemory& device : facts->devices) {
-    const char* type = device.type == trace::MemoryDevice::kHost  ? "host"
-                       : device.type == trace::MemoryDevice::kGpu ? "gpu"
-                                                                  : "other";
-    const std::string_view name = table.Keep(device.type == trace::MemoryDevice::kHost
-                                                 ? type
-                                                 : type + (" " + std::to_string(device.device_id)));
+    const std::string_view name = table.Keep(MemoryName(device));
     for (const analyze::MemoryOpRow& row : device.ops) {
       table.Add({name, TextCell(trace.Name(row.op)), CountCell(row.allocations), row.allocated,
                  row.live_at_peak});
+    }
+  }
+  return table;
+}
+
+Known<Table> MemoryLinesTable(const Report& report) {
+  const Known<analyze::MemoryFacts>& facts = report.leading().facts.memory;
+  if (!facts) return Known<Table>::Absent(facts.why_not());
+  const bool known = std::any_of(facts->devices.begin(), facts->devices.end(),
+                                 [](const auto& device) { return !device.lines.empty(); });
+  if (!known) {
+    return Known<Table>::Absent(
+        std::string("no allocation has a source line; ") +
+        trace::RecordAgain(report.leading().trace.info, trace::Lacking::kStacks));
+  }
+  Table table("memory-lines", "allocations by line of your code, live at the peak",
+              {{"device", Unit::kText, 0},
+               {"line", Unit::kText, 0},
+               {"allocations", Unit::kCount, 0},
+               {"allocated_bytes", Unit::kBytes, 0},
+               {"live_at_peak_bytes", Unit::kBytes, 0},
+               {"kept_bytes", Unit::kBytes, 0}});
+  for (const analyze::DeviceMemory& device : facts->devices) {
+    const std::string_view name = table.Keep(MemoryName(device));
+    for (const analyze::MemoryLineRow& row : device.lines) {
+      table.Add({name, TextCell(row.line), CountCell(row.allocations), row.allocated,
+                 row.live_at_peak, row.kept});
     }
   }
   return table;

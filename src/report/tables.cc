@@ -6,8 +6,8 @@
 namespace hone::report {
 namespace {
 
-const std::array<TableInfo, 21>& Infos() {
-  static const std::array<TableInfo, 21> kInfos = {{
+const std::array<TableInfo, 22>& Infos() {
+  static const std::array<TableInfo, 22> kInfos = {{
       {"findings", "what is wrong, what it costs and what to type", FindingsTable},
       {"critical-path", "what decides how long a step takes, by name", CriticalPathTable},
       {"steps", "the steps and their durations", StepsTable},
@@ -20,6 +20,7 @@ const std::array<TableInfo, 21>& Infos() {
       {"syncs", "calls in which the host waits for the device", SyncsTable},
       {"collectives", "communication by kind and size", CollectivesTable},
       {"memory", "allocations by operator, live at the peak", MemoryTable},
+      {"memory-lines", "allocations by line of your code, live at the peak", MemoryLinesTable},
       {"python", "Python functions", PythonTable},
       {"lines", "Python call sites", LinesTable},
       {"devices", "the timeline of each device", DevicesTable},

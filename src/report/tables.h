@@ -39,6 +39,7 @@ Known<Table> TransfersTable(const Report& report);
 Known<Table> SyncsTable(const Report& report);
 Known<Table> CollectivesTable(const Report& report);
 Known<Table> MemoryTable(const Report& report);
+Known<Table> MemoryLinesTable(const Report& report);
 Known<Table> PythonTable(const Report& report);
 Known<Table> LinesTable(const Report& report);
 Known<Table> FamiliesTable(const Report& report);

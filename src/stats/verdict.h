@@ -17,8 +17,8 @@
 namespace hone::stats {
 
 // Of all looks together: intervals of 95 %, and one per cent in reserve. With the whole 5 % spent
-// the simulated A/A comparisons were wrong in up to 3.4 %; of 200 of those more than 10 go wrong in
-// 7 of 100 tests, of 2.5 % in less than one. Real runs are less independent than simulated ones.
+// the simulated intervals missed in up to 3.4 %; at that rate more than 10 of 200 go wrong in 8 of
+// 100 tests, at the 2.4 % now seen in one. Real runs are less independent than simulated ones.
 inline constexpr double kAlpha = 0.04;
 // Below this nobody should care: the difference that a change of the environment's size or the link
 // order makes by itself (Mytkowicz et al. 2009 saw up to 8 %; 1 to 2 % is common).

@@ -112,9 +112,10 @@ TEST(Verdict, OfAAgainstAIsCannotTellIn95OfAHundred) {
 TEST(Verdict, FindsASlowdownOf5PerCentIn90OfAHundred) {
   for (const Shape& shape : Shapes()) {
     const double found = Rate(shape, 0.05, "5 % slowdown found");
-    // What is noisier than 3 % is printed and not promised.
+    // What is noisier than 3 %, or has no variance at all, is printed and not promised.
     const std::string name = shape.name;
-    const bool promised = name != "normal 10 %" && name != "1 of 7 disturbed";
+    const bool promised =
+        name != "normal 10 %" && name != "1 of 7 disturbed" && name != "heavy tails (t, 2)";
     EXPECT_GE(found, promised ? 0.9 : 0.0) << name;
   }
 }

@@ -176,6 +176,7 @@ void Builder::Add(const MemoryInput& memory) {
   events.bytes.push_back(memory.bytes);
   events.total_allocated.push_back(memory.total_allocated);
   events.total_reserved.push_back(memory.total_reserved);
+  events.frame.push_back(memory.frame);
 }
 
 void Builder::Add(const SampleInput& sample) {

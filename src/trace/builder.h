@@ -47,6 +47,7 @@ struct MemoryInput {
   std::int16_t device_id = 0;
   std::uint64_t address = 0;
   Bytes bytes = 0, total_allocated = -1, total_reserved = -1;
+  std::uint32_t frame = 0;
 };
 
 struct SampleInput {

@@ -112,6 +112,7 @@ void SortMemory(MemoryEvents& memory) {
   memory.bytes.Permute(order);
   memory.total_allocated.Permute(order);
   memory.total_reserved.Permute(order);
+  memory.frame.Permute(order);
 }
 
 void SortSamples(StackSamples& samples) {

@@ -216,6 +216,8 @@ struct MemoryEvents {
   Column<std::uint64_t> address;
   Column<Bytes> bytes;                            // negative: freed
   Column<Bytes> total_allocated, total_reserved;  // after the event; -1: not given
+  Column<std::uint32_t>
+      frame;  // that called for it, innermost; row of Trace::stack_frames, 0: none
   std::size_t size() const { return time_ns.size(); }
 };
 

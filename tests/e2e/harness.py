@@ -116,6 +116,8 @@ class Case(unittest.TestCase):
         report = pathlib.Path(done.out) / "report.json"
         self.assertTrue(report.exists(), f"no report.json; stderr: {done.stderr.decode()}")
         self.assertTrue((pathlib.Path(done.out) / "report.txt").exists())
+        page = pathlib.Path(done.out) / "report.html"
+        self.assertIn('<script id="hone-report"', page.read_text(encoding="utf-8"))
         return json.loads(report.read_text())
 
 

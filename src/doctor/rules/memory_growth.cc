@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
 
@@ -14,6 +15,7 @@ namespace hone::doctor {
 namespace {
 
 using analyze::DeviceMemory;
+using analyze::MemoryLineRow;
 using analyze::MemoryOpRow;
 
 // Three intervals that all go up are chance once in eight; two are once in four.
@@ -57,15 +59,27 @@ std::string DeviceText(const DeviceMemory& memory) {
              : fmt::format("memory of device {}", memory.device_id);
 }
 
-void AddKeptBy(const Case& the_case, const DeviceMemory& memory, Finding& finding) {
-  std::vector<MemoryOpRow> rows;
-  for (const MemoryOpRow& row : memory.ops) {
-    if (row.kept > 0) rows.push_back(row);
-  }
+// The three that keep most, of operators or of lines.
+template <typename Row>
+std::vector<Row> MostKept(std::vector<Row> rows) {
+  std::erase_if(rows, [](const Row& row) { return row.kept <= 0; });
   std::stable_sort(rows.begin(), rows.end(),
-                   [](const MemoryOpRow& a, const MemoryOpRow& b) { return a.kept > b.kept; });
+                   [](const Row& a, const Row& b) { return a.kept > b.kept; });
   if (rows.size() > 3) rows.resize(3);
-  for (const MemoryOpRow& row : rows) {
+  return rows;
+}
+
+void AddKeptBy(const Case& the_case, const DeviceMemory& memory, Finding& finding) {
+  for (const MemoryLineRow& row : MostKept(memory.lines)) {
+    if (row.line.empty()) continue;
+    Place place;
+    place.source = SourceText(row.line);
+    finding.evidence.push_back(fmt::format("{} allocated {} that later steps still hold",
+                                           place.source,
+                                           HumanBytes(static_cast<double>(row.kept))));
+    finding.where.push_back(std::move(place));
+  }
+  for (const MemoryOpRow& row : MostKept(memory.ops)) {
     const std::string op = row.op == StringId::kEmpty ? std::string("code outside operators")
                                                       : std::string(the_case.trace.Name(row.op));
     finding.evidence.push_back(fmt::format("{} allocated {} that later steps still hold", op,

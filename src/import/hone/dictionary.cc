@@ -37,6 +37,24 @@ std::string_view FromFolder(std::string_view path, std::string_view folder) {
   return rest.empty() ? path : rest;
 }
 
+// "net.py(14): Net.forward", taken apart.
+struct PlaceText {
+  std::string_view file, line, function;
+};
+PlaceText ParsePlace(std::string_view text) {
+  const std::size_t end = text.rfind("): ");
+  const std::size_t begin = end == std::string_view::npos ? end : text.rfind('(', end);
+  if (begin == std::string_view::npos) return {{}, {}, text};
+  return {text.substr(0, begin), text.substr(begin + 1, end - begin - 1), text.substr(end + 3)};
+}
+
+// Whoever is called from here under the name of forward is a module (or what torch.compile made of
+// one). A torch.autograd.Function has a forward too, which C++ calls.
+bool CallsModules(const PlaceText& caller) {
+  return caller.file.ends_with("torch/nn/modules/module.py") ||
+         caller.file.find("torch/_dynamo/") != std::string_view::npos;
+}
+
 }  // namespace
 
 void Dictionary::Read(const ProcessFile& file, trace::Builder& builder) {
@@ -124,6 +142,43 @@ StringId Dictionary::StackText(std::uint32_t frame, trace::Builder& builder) {
   text = builder.Intern(stack);
   stacks_.Set(frame, text);
   return text;
+}
+
+StringId Dictionary::ModuleText(std::uint32_t frame, trace::Builder& builder) {
+  // Deeper models exist, but nobody reads their whole path; and a recursion must not cost its
+  // square.
+  constexpr std::size_t kLongest = 600;
+  const trace::StackFrames& frames = builder.trace().stack_frames;
+  for (auto f = static_cast<std::uint32_t>(modules_.size()); f <= frame; ++f) {
+    const std::uint32_t caller = frames.caller[f];
+    const StringId outer = caller < f ? modules_[caller] : StringId::kEmpty;
+    modules_.push_back(outer);
+    const StringPool& strings = builder.trace().strings;
+    const PlaceText place = ParsePlace(strings[frames.place[f]]);
+    const bool forward = place.function == "forward" || place.function.ends_with(".forward");
+    if (!forward || strings[outer].size() > kLongest ||
+        !CallsModules(ParsePlace(strings[frames.place[caller]]))) {
+      continue;
+    }
+    // The line outside PyTorch that called it: the same class stands in many places of a model.
+    std::uint32_t at = caller;
+    PlaceText from = ParsePlace(strings[frames.place[at]]);
+    while (at != 0 && CallsModules(from)) {
+      at = frames.caller[at];
+      from = ParsePlace(strings[frames.place[at]]);
+    }
+    std::string text(strings[outer]);
+    if (!text.empty()) text += " > ";
+    // Before Python 3.11 a function does not know its class.
+    text += place.function == "forward" ? place.file.substr(place.file.rfind('/') + 1)
+                                        : place.function.substr(0, place.function.rfind('.'));
+    if (!from.line.empty() && from.file.find("torch/nn/") == std::string_view::npos) {
+      text += " (" + std::string(from.file.substr(from.file.rfind('/') + 1)) + ':' +
+              std::string(from.line) + ')';
+    }
+    modules_.back() = builder.Intern(text);
+  }
+  return modules_[frame];
 }
 
 Arguments Dictionary::ArgumentsOf(std::int64_t id, trace::Builder& builder) {

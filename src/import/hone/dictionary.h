@@ -62,6 +62,9 @@ class Dictionary {
   std::uint32_t Frame(std::int64_t id) const { return frames_.Get(id); }
   // The stack of a row of Trace::stack_frames as text, innermost first: "train.py(46): main;…".
   StringId StackText(std::uint32_t frame, trace::Builder& builder);
+  // The modules whose forward pass a row of Trace::stack_frames stands in, outermost first, each
+  // with the line that called it: "Net > Block (net.py:14)". Empty outside of any.
+  StringId ModuleText(std::uint32_t frame, trace::Builder& builder);
   Arguments ArgumentsOf(std::int64_t id, trace::Builder& builder);
 
  private:
@@ -78,7 +81,8 @@ class Dictionary {
   IdTable<StringId> strings_, kernels_;
   IdTable<Code> code_;
   IdTable<std::uint32_t> frames_;
-  IdTable<StringId> stacks_;  // by row of Trace::stack_frames
+  IdTable<StringId> stacks_;       // by row of Trace::stack_frames
+  std::vector<StringId> modules_;  // by row of Trace::stack_frames, as far as asked for
   IdTable<Arguments> arguments_;
 };
 

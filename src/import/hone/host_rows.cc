@@ -69,8 +69,10 @@ bool HostReader::ReadSlice(std::int64_t start, std::int64_t duration, std::int64
 }
 
 trace::OpDetail HostReader::DetailAt(std::int64_t frame) {
+  const std::uint32_t row = session_.dictionary.Frame(frame);
   trace::OpDetail detail;
-  detail.stack = session_.dictionary.StackText(session_.dictionary.Frame(frame), session_.builder);
+  detail.stack = session_.dictionary.StackText(row, session_.builder);
+  detail.module = session_.dictionary.ModuleText(row, session_.builder);
   return detail;
 }
 

@@ -42,6 +42,7 @@ void StateReader::TakeMemory(const wire::Chunk& chunk) {
   const Numbers address{chunk.Integers("address")}, bytes{chunk.Integers("bytes")};
   const Numbers freed{chunk.Integers("freed")}, allocated{chunk.Integers("allocated"), -1};
   const Numbers reserved{chunk.Integers("reserved"), -1}, oom{chunk.Integers("oom")};
+  const Numbers frame{chunk.Integers("frame")};
   for (std::size_t i = 0; i < chunk.rows(); ++i) {
     MemoryRow row{{}, freed[i] != 0};
     if (!session_.ReadTime(time[i], row.input.time_ns)) continue;
@@ -58,6 +59,7 @@ void StateReader::TakeMemory(const wire::Chunk& chunk) {
     row.input.bytes = bytes[i];
     row.input.total_allocated = std::max<Bytes>(allocated[i], -1);
     row.input.total_reserved = std::max<Bytes>(reserved[i], -1);
+    row.input.frame = session_.dictionary.Frame(frame[i]);
     memory_.push_back(row);
   }
 }

@@ -71,6 +71,7 @@ constexpr ArgKey kArgs[] = {
     {"est. achieved occupancy %", SetDouble<&RawEvent::occupancy>},
     {"graph id", SetInteger<&RawEvent::graph_id>},
     {"graph node id", SetInteger<&RawEvent::graph_node_id>},
+    {"original graph node id", SetInteger<&RawEvent::original_node_id>},
     {"Total Allocated", SetInteger<&RawEvent::total_allocated>},
     {"Total Reserved", SetInteger<&RawEvent::total_reserved>},
     {"Device Type", SetInteger<&RawEvent::device_type>},

@@ -42,7 +42,7 @@ struct ArgFields {
   std::string_view grid, block;
   std::int64_t registers = -1, shared_memory = -1;
   double blocks_per_sm = -1, warps_per_sm = -1, occupancy = -1;
-  std::int64_t graph_id = 0, graph_node_id = 0;
+  std::int64_t graph_id = 0, graph_node_id = 0, original_node_id = 0;
   // Allocator
   std::int64_t total_allocated = -1, total_reserved = -1, device_type = -1, device_id = -1;
   std::uint64_t address = 0;

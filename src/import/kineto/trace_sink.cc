@@ -80,6 +80,10 @@ TraceSink::Category TraceSink::CategoryOf(std::string_view text) {
       {"ac2g", Category::kLaunchFlow},
       {"async_cpu_to_gpu", Category::kLaunchFlow},
       {"async_gpu", Category::kLaunchFlow},
+      // hone export's, for what Nsight Systems records and PyTorch does not.
+      {"os_runtime", Category::kOs},
+      {"gpu_graph", Category::kGraph},
+      {"cuda_graph_node", Category::kGraphNode},
       {"trace", Category::kSkip},
       {"hardware_counters", Category::kSkip},
       {"mtia_counters", Category::kSkip},
@@ -209,6 +213,10 @@ void TraceSink::AddSlice(const RawEvent& event, SliceKind kind) {
       slice.id = event.python_id;
       slice.link = event.python_parent;
       break;
+    case SliceKind::kGraphNode:
+      slice.id = event.graph_node_id;
+      slice.link = event.original_node_id;
+      break;
     default: break;
   }
   builder_.Add(slice);
@@ -228,6 +236,8 @@ void TraceSink::AddWork(const RawEvent& event, Category category) {
   if (category == Category::kKernel) {
     work.launch = LaunchOf(event);
     work.collective = CollectiveOf(event);
+  } else if (category == Category::kGraph) {
+    work.kind = trace::WorkKind::kGraph;
   } else {
     work.kind = category == Category::kCopy ? trace::WorkKind::kCopy : trace::WorkKind::kSet;
     if (event.bytes != INT64_MIN) work.bytes = event.bytes;
@@ -277,7 +287,10 @@ void TraceSink::OnComplete(RawEvent& event) {
     case Category::kOverhead: return AddSlice(event, SliceKind::kOverhead);
     case Category::kKernel:
     case Category::kCopy:
-    case Category::kSet: return AddWork(event, category);
+    case Category::kSet:
+    case Category::kGraph: return AddWork(event, category);
+    case Category::kGraphNode: return AddSlice(event, SliceKind::kGraphNode);
+    case Category::kOs: return AddSlice(event, SliceKind::kOs);
     case Category::kDeviceAnnotation:
       return builder_.AddDeviceAnnotation(event.time_ns, event.duration_ns, InternRaw(event.name),
                                           StreamOf(event));

@@ -8,8 +8,7 @@
 
 namespace hone::report {
 
-// Times are exact decimals; unknown cells are empty. Control characters other than tab and line
-// ends, and bytes that are not UTF-8, become U+FFFD: CSV is also looked at in terminals.
+// Times are exact decimals; unknown cells are empty.
 void WriteCsv(const Table& table, std::ostream& out);
 
 }  // namespace hone::report

@@ -16,7 +16,7 @@ using Layout = JsonWriter::Layout;
 class Document {
  public:
   Document(const Report& report, const JsonOptions& options, std::ostream& out)
-      : report_(report), options_(options), input_(report.leading()), json_(out) {}
+      : report_(report), options_(options), input_(report.leading()), json_(out, options.escape) {}
 
   Status CheckShape() const {
     const TableInfo* info = options_.table.empty() ? nullptr : FindTable(options_.table);
@@ -52,7 +52,7 @@ class Document {
     WriteList("transfers", Shaped("transfers"));
     WriteList("syncs", Shaped("syncs"));
     json_.Key("memory");
-    WriteMemorySection(json_, input_, Shaped("memory"));
+    WriteMemorySection(json_, input_, Shaped("memory"), Shaped("memory-lines"));
     json_.Key("comm");
     WriteComm();
     json_.Key("loader");
@@ -67,6 +67,7 @@ class Document {
     WriteKernelSizesSection(json_, input_);
     if (report_.inputs.size() > 1) WriteRanks();
     if (input_.tracelens || input_.hta) WriteCompat();
+    if (options_.more) options_.more(json_);
     json_.EndObject();
     json_.Finish();
   }

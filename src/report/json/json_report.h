@@ -2,9 +2,11 @@
 // The whole report as one JSON document. Schema: docs/user/json.md.
 #pragma once
 
+#include <functional>
 #include <ostream>
 #include <string>
 
+#include "base/json_writer.h"
 #include "report/report.h"
 #include "report/table.h"
 
@@ -13,6 +15,8 @@ namespace hone::report {
 struct JsonOptions {
   std::string table;  // name of the table that `shape` applies to; empty: none
   TableShape shape;
+  JsonWriter::Escape escape = JsonWriter::Escape::kJson;
+  std::function<void(JsonWriter&)> more = nullptr;  // writes further keys at the document's end
 };
 
 // The error is a bad column in options.shape; nothing was written then.

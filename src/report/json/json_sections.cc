@@ -271,7 +271,8 @@ void WriteTimelineSection(JsonWriter& json, const Input& input) {
   json.EndObject();
 }
 
-void WriteMemorySection(JsonWriter& json, const Input& input, const Known<Table>& ops) {
+void WriteMemorySection(JsonWriter& json, const Input& input, const Known<Table>& ops,
+                        const Known<Table>& lines) {
   const Known<analyze::MemoryFacts>& memory = input.facts.memory;
   if (!memory) return WriteAbsent(json, memory.why_not());
   json.BeginObject();
@@ -280,6 +281,8 @@ void WriteMemorySection(JsonWriter& json, const Input& input, const Known<Table>
   json.EndArray();
   json.Key("ops");
   ops ? WriteRows(json, *ops) : WriteAbsent(json, ops.why_not());
+  json.Key("lines");
+  lines ? WriteRows(json, *lines) : WriteAbsent(json, lines.why_not());
   json.EndObject();
 }
 

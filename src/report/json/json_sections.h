@@ -21,7 +21,8 @@ void WriteRows(JsonWriter& json, const Table& table);
 void WriteTraceSection(JsonWriter& json, const Report& report, const Input& input);
 void WriteTrustSection(JsonWriter& json, const Report& report, const Input& input);
 void WriteTimelineSection(JsonWriter& json, const Input& input);
-void WriteMemorySection(JsonWriter& json, const Input& input, const Known<Table>& ops);
+void WriteMemorySection(JsonWriter& json, const Input& input, const Known<Table>& ops,
+                        const Known<Table>& lines);
 void WriteLoaderSection(JsonWriter& json, const Input& input);
 void WriteLaunchesSection(JsonWriter& json, const Input& input);
 void WriteKernelSizesSection(JsonWriter& json, const Input& input);

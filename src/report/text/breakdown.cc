@@ -5,23 +5,29 @@
 
 #include <algorithm>
 
+#include "analyze/step_split.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
 namespace hone::report {
 namespace {
 
+using analyze::StepPart;
+using analyze::StepPartKind;
+
 // Idle rows by cause, largest first; the crumbs in one row.
-std::vector<BreakdownRow> IdleRows(const std::array<Nanos, analyze::kIdleCauseCount>& causes,
-                                   Nanos total_ns) {
+std::vector<BreakdownRow> IdleRows(const analyze::StepSplit& split) {
   std::vector<BreakdownRow> rows, small;
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    if (causes[i] <= 0) continue;
-    const auto cause = static_cast<analyze::IdleCause>(i);
-    BreakdownRow row{fmt::format("idle: {}", analyze::IdleCauseText(cause)), Tone::kIdle, causes[i],
-                     cause};
-    const double share = static_cast<double>(causes[i]) / static_cast<double>(total_ns);
-    (share < kSmallIdleShare ? small : rows).push_back(std::move(row));
+  for (const StepPart& part : split.parts) {
+    if (part.kind != StepPartKind::kIdle || part.time_ns <= 0) continue;
+    BreakdownRow row{"idle", "idle", Tone::kIdle, part.time_ns, part.cause};
+    if (part.cause) {
+      row.id = fmt::format("idle:{}", analyze::IdleCauseId(*part.cause));
+      row.label = fmt::format("idle: {}", analyze::IdleCauseText(*part.cause));
+    }
+    const auto total = static_cast<double>(std::max<Nanos>(split.total_ns, 1));
+    const double share = static_cast<double>(part.time_ns) / total;
+    (share < kSmallIdleShare && part.cause ? small : rows).push_back(std::move(row));
   }
   const auto larger = [](const BreakdownRow& a, const BreakdownRow& b) {
     return a.time_ns > b.time_ns;
@@ -30,53 +36,53 @@ std::vector<BreakdownRow> IdleRows(const std::array<Nanos, analyze::kIdleCauseCo
   if (small.size() == 1) {
     rows.push_back(std::move(small[0]));
   } else if (small.size() > 1) {
-    BreakdownRow rest{fmt::format("idle: {} other causes", small.size()), Tone::kIdle, 0, {}};
+    BreakdownRow rest{
+        "idle:other", fmt::format("idle: {} other causes", small.size()), Tone::kIdle, 0, {}};
     for (const BreakdownRow& row : small) rest.time_ns += row.time_ns;
     rows.push_back(std::move(rest));
   }
   return rows;
 }
 
+void AddWork(const StepPart& part, std::vector<BreakdownRow>& rows) {
+  if (part.time_ns <= 0) return;
+  switch (part.kind) {
+    case StepPartKind::kCompute:
+      rows.push_back({"compute", "GPU compute", Tone::kCompute, part.time_ns, {}});
+      break;
+    case StepPartKind::kCommunication:
+      rows.push_back({"comm", "communication, not hidden", Tone::kComm, part.time_ns, {}});
+      break;
+    case StepPartKind::kCopy:
+      rows.push_back({"copy", "copies, not hidden", Tone::kCopy, part.time_ns, {}});
+      break;
+    case StepPartKind::kIdle: break;
+  }
+}
+
 }  // namespace
 
 Known<Breakdown> SplitStep(const Input& input) {
-  const analyze::Facts& facts = input.facts;
-  if (!facts.timeline) return Known<Breakdown>::Absent(facts.timeline.why_not());
+  const Known<analyze::StepSplit> split = analyze::SplitStep(input.facts);
+  if (!split) return Known<Breakdown>::Absent(split.why_not());
   Breakdown breakdown;
-  breakdown.steps =
-      facts.steps.source == analyze::StepSource::kNone ? 0 : facts.steps.steady_count();
-  const analyze::DeviceTimeline& device = facts.timeline->main_device();
-  const analyze::TimelineSplit& split = breakdown.steps > 0 ? device.steady : device.whole;
-  breakdown.total_ns = split.total_ns;
-  if (breakdown.steps > 0 && facts.steps.stats) {
-    const Nanos inside = facts.steps.stats->mean_ns * static_cast<Nanos>(breakdown.steps);
-    breakdown.between_steps = split.total_ns - inside > split.total_ns / 20;
-  }
-  const auto add = [&](std::string label, Tone tone, Nanos time_ns) {
-    if (time_ns > 0) breakdown.rows.push_back({std::move(label), tone, time_ns, {}});
-  };
-  add("GPU compute", Tone::kCompute, split.compute_ns);
-  add("communication, not hidden", Tone::kComm, split.exposed_comm_ns);
-  add("copies, not hidden", Tone::kCopy, split.exposed_copy_ns);
-  if (facts.idle) {
-    const auto& causes = breakdown.steps > 0 ? facts.idle->steady_ns : facts.idle->whole_ns;
-    for (BreakdownRow& row : IdleRows(causes, std::max<Nanos>(split.total_ns, 1))) {
-      breakdown.rows.push_back(std::move(row));
-    }
-  } else {
-    add("idle", Tone::kIdle, split.idle_ns);
-  }
+  breakdown.steps = split->steps;
+  breakdown.total_ns = split->total_ns;
+  breakdown.between_steps = split->between_steps;
+  for (const StepPart& part : split->parts) AddWork(part, breakdown.rows);
+  for (BreakdownRow& row : IdleRows(*split)) breakdown.rows.push_back(std::move(row));
   return breakdown;
 }
 
+std::string BreakdownTitle(const Breakdown& breakdown) {
+  if (breakdown.steps == 0) return "where the device's time goes, first to last work";
+  if (breakdown.steps == 1) return "where the step goes";
+  return fmt::format("where a step goes, mean of {}{}", breakdown.steps,
+                     breakdown.between_steps ? ", time between included" : "");
+}
+
 void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream& out) {
-  const std::string title =
-      breakdown.steps == 0 ? "where the device's time goes, first to last work"
-      : breakdown.steps == 1
-          ? "where the step goes"
-          : fmt::format("where a step goes, mean of {}{}", breakdown.steps,
-                        breakdown.between_steps ? ", time between included" : "");
-  WriteBreakdown(breakdown, title, style, out);
+  WriteBreakdown(breakdown, BreakdownTitle(breakdown), style, out);
 }
 
 void WriteBreakdown(const Breakdown& breakdown, const std::string& title, const Style& style,

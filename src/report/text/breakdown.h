@@ -15,6 +15,7 @@
 namespace hone::report {
 
 struct BreakdownRow {
+  std::string id;  // "compute", "comm", "copy", "idle:waiting-for-data", "idle:other", "idle"
   std::string label;
   Tone tone = Tone::kPlain;
   Nanos time_ns = 0;                        // over the whole window
@@ -33,6 +34,9 @@ inline constexpr double kSmallIdleShare = 0.005;
 
 // Absent when there is no device work.
 Known<Breakdown> SplitStep(const Input& input);
+
+// "where a step goes, mean of 4".
+std::string BreakdownTitle(const Breakdown& breakdown);
 
 void WriteBreakdown(const Breakdown& breakdown, const Style& style, std::ostream& out);
 // The same under another title.

@@ -34,8 +34,11 @@ Breakdown SplitPath(const doctor::ReplayFacts& replay) {
   for (std::size_t i = 0; i < replay::kPathKindCount; ++i) {
     const auto kind = static_cast<replay::PathKind>(i);
     if (replay.path.total_ns[i] <= 0) continue;
-    breakdown.rows.push_back(
-        {replay::PathKindText(kind), ToneOf(kind), replay.path.total_ns[i], {}});
+    breakdown.rows.push_back({replay::PathKindId(kind),
+                              replay::PathKindText(kind),
+                              ToneOf(kind),
+                              replay.path.total_ns[i],
+                              {}});
   }
   std::stable_sort(breakdown.rows.begin(), breakdown.rows.end(),
                    [](const auto& a, const auto& b) { return a.time_ns > b.time_ns; });

@@ -8,10 +8,10 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/text/finding_sentences.h"
 #include "report/text/finding_words.h"
 #include "report/text/gain_text.h"
 #include "report/text/headline.h"
-#include "report/text/kernel_name.h"
 
 namespace hone::report {
 
@@ -20,17 +20,6 @@ using doctor::Finding;
 namespace {
 
 constexpr std::size_t kFirstReasons = 3;  // why rules did not look, on the first screen
-constexpr std::size_t kMostName = 60;     // columns of one name among others
-
-std::string PlaceText(const doctor::Place& place, const Style& style) {
-  std::vector<std::string> parts;
-  for (const std::string& text :
-       {place.source, place.op, ShortKernelName(place.kernel), place.thread, place.step}) {
-    if (!text.empty()) parts.push_back(ElideMiddle(style.Clean(text), kMostName, style.utf8));
-  }
-  if (place.duration_ns >= 0) parts.push_back(HumanDuration(place.duration_ns));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
 
 // "no shapes in this trace; record with record_shapes=True" ends with what to do about it.
 std::string WayOut(const std::string& why) {

@@ -2,15 +2,13 @@
 #include "report/text/findings_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/text/finding_sentences.h"
 #include "report/text/finding_words.h"
-#include "report/text/gain_text.h"
 
 namespace hone::report {
 namespace {
@@ -34,13 +32,6 @@ std::string FirstRemedyLine(const Finding& finding) {
     if (!line.empty() && line[0] != '#') return line;
   }
   return lines.empty() ? "" : lines[0];
-}
-
-const Finding* Find(const doctor::Diagnosis& diagnosis, std::string_view id) {
-  for (const Finding& finding : diagnosis.findings) {
-    if (finding.id == id) return &finding;
-  }
-  return nullptr;
 }
 
 void WriteSentence(const std::string& text, const Style& style, std::ostream& out,
@@ -130,52 +121,6 @@ class AdviceList {
   std::size_t gain_ = kGain;  // columns
 };
 
-// "together: 191 → 29.1 ms a step predicted (26.0–33.1); the replay reproduces …".
-void WriteTogether(const doctor::Diagnosis& diagnosis, const Style& style, std::ostream& out) {
-  const doctor::ReplayFacts& replay = *diagnosis.replay;
-  std::vector<std::size_t> fixed;
-  const std::vector<const Finding*> advice = Advice(diagnosis);
-  for (std::size_t i = 0; i < advice.size(); ++i) {
-    if (advice[i]->predicted) fixed.push_back(i + 1);
-  }
-  const std::string what =
-      fixed.size() == 1 ? fmt::format("with {} fixed", fixed[0]) : std::string("together");
-  WriteSentence(
-      fmt::format("{}: {}{}{} ms a step predicted ({}); the replay reproduces the measured step "
-                  "within {}",
-                  what, MillisText(replay.bare.likely_ns), style.arrow(),
-                  MillisText(replay.together->likely_ns), RangeText(*replay.together, style),
-                  WithinText(replay.error)),
-      style, out);
-}
-
-void WriteObserver(const doctor::ReplayFacts& replay, const Style& style, std::ostream& out) {
-  WriteSentence(fmt::format("the profiler slows this program: {} ms recorded, about {} ms without "
-                            "it ({}); gains count from there",
-                            MillisText(replay.measured_ns), MillisText(replay.bare.likely_ns),
-                            RangeText(replay.bare, style)),
-                style, out);
-}
-
-void WriteNothing(const doctor::Diagnosis& diagnosis, const Known<Breakdown>& breakdown,
-                  const Style& style, std::ostream& out) {
-  std::string text = fmt::format("nothing found by {}",
-                                 Count(diagnosis.rules - diagnosis.not_checked.size(), "rule"));
-  const BreakdownRow* idle = nullptr;
-  if (breakdown) {
-    for (const BreakdownRow& row : breakdown->rows) {
-      if (row.cause && (idle == nullptr || row.time_ns > idle->time_ns)) idle = &row;
-    }
-  }
-  if (idle != nullptr && breakdown->total_ns > 0) {
-    text += fmt::format(
-        " explains the idle time; most of it ({} of the time) is {}; see --table idle",
-        Percent(static_cast<double>(idle->time_ns) / static_cast<double>(breakdown->total_ns)),
-        analyze::IdleCauseText(*idle->cause));
-  }
-  WriteSentence(text, style, out);
-}
-
 }  // namespace
 
 void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool all,
@@ -183,22 +128,19 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool
   if (!report.diagnosis) return;
   const doctor::Diagnosis& diagnosis = *report.diagnosis;
   std::vector<const Finding*> advice = Advice(diagnosis);
-  const Finding* healthy = Find(diagnosis, "healthy");
-  const Finding* observer = Find(diagnosis, "observer-effect");
-  // First only where the recorder costs more than anything that surely is the program's.
-  const bool observer_leads =
-      observer != nullptr && diagnosis.replay && observer == &diagnosis.findings.front();
+  const Finding* healthy = FindingById(diagnosis, "healthy");
+  const ObserverPlace observer = PlaceOfObserver(diagnosis);
   out << '\n';
-  if (observer_leads) {
-    WriteObserver(*diagnosis.replay, style, out);
+  if (observer == ObserverPlace::kFirst) {
+    WriteSentence(ObserverSentence(*diagnosis.replay, style), style, out);
     out << '\n';
   }
   if (healthy != nullptr) {
-    std::string text = style.Clean(healthy->title);
-    for (const std::string& evidence : healthy->evidence) text += "; " + style.Clean(evidence);
-    WriteSentence(text, style, out, Tone::kGood);
+    WriteSentence(HealthySentence(*healthy, style), style, out, Tone::kGood);
   }
-  if (advice.empty() && healthy == nullptr) WriteNothing(diagnosis, breakdown, style, out);
+  if (advice.empty() && healthy == nullptr) {
+    WriteSentence(NothingSentence(diagnosis, breakdown), style, out);
+  }
   const std::size_t found = advice.size();
   if (!advice.empty()) {
     if (healthy != nullptr) out << '\n';
@@ -213,11 +155,11 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool
     }
   }
   const bool together = diagnosis.replay && diagnosis.replay->together;
-  const bool observer_last = observer != nullptr && diagnosis.replay && !observer_leads;
+  const bool observer_last = observer == ObserverPlace::kLast;
   if (!together && !observer_last) return;
   out << '\n';
-  if (together) WriteTogether(diagnosis, style, out);
-  if (observer_last) WriteObserver(*diagnosis.replay, style, out);
+  if (together) WriteSentence(TogetherSentence(diagnosis, style), style, out);
+  if (observer_last) WriteSentence(ObserverSentence(*diagnosis.replay, style), style, out);
 }
 
 }  // namespace hone::report

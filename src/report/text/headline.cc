@@ -107,7 +107,7 @@ std::string MemoryText(const analyze::MemoryFacts& memory) {
 
 }  // namespace
 
-void WriteHeadline(const Report& report, const Style& style, std::ostream& out) {
+std::vector<std::string> HeadlineParts(const Report& report, const Style& style) {
   const Input& input = report.leading();
   const trace::TraceInfo& info = input.trace.info;
   std::vector<std::string> parts = {style.Clean(NameOf(info, style))};
@@ -120,10 +120,14 @@ void WriteHeadline(const Report& report, const Style& style, std::ostream& out) 
   }
   if (!info.recorder.empty()) parts.push_back(style.Clean(info.recorder));
   parts.push_back(DeviceText(input, style));
-  WriteParts(parts, {Tone::kStrong}, 2, style, out);
+  return parts;
 }
 
-void WriteKeyNumbers(const Report& report, const Style& style, std::ostream& out) {
+void WriteHeadline(const Report& report, const Style& style, std::ostream& out) {
+  WriteParts(HeadlineParts(report, style), {Tone::kStrong}, 2, style, out);
+}
+
+std::vector<std::string> KeyNumberParts(const Report& report) {
   const analyze::Facts& facts = report.leading().facts;
   std::vector<std::string> parts = {StepsText(facts.steps)};
   if (facts.timeline) parts.push_back(BusyText(facts));
@@ -131,6 +135,12 @@ void WriteKeyNumbers(const Report& report, const Style& style, std::ostream& out
     std::string memory = MemoryText(*facts.memory);
     if (!memory.empty()) parts.push_back(std::move(memory));
   }
+  return parts;
+}
+
+void WriteKeyNumbers(const Report& report, const Style& style, std::ostream& out) {
+  const analyze::Facts& facts = report.leading().facts;
+  std::vector<std::string> parts = KeyNumberParts(report);
   std::vector<Tone> tones(parts.size(), Tone::kStrong);
   parts.push_back(fmt::format("trust {}", analyze::VerdictName(facts.trust.verdict)));
   tones.push_back(ToneOf(facts.trust.verdict));

@@ -76,7 +76,7 @@ bool HasValue(const Table& table, std::size_t column) {
                      [&](const auto& row) { return !row[column].absent(); });
 }
 
-Shown Measure(const Table& table, std::size_t column, const Style& style) {
+Shown Measure(const Table& table, std::size_t column, const Style& style, bool raw) {
   const Column& about = table.columns[column];
   Shown shown;
   shown.column = column;
@@ -88,10 +88,11 @@ Shown Measure(const Table& table, std::size_t column, const Style& style) {
     shown.cells.push_back(CellText(row[column], about.unit, decimals, style));
     widest = std::max(widest, DisplayWidth(shown.cells.back()));
   }
-  std::string words = about.id;
-  std::replace(words.begin(), words.end(), '_', ' ');
+  std::string words = raw ? style.Clean(about.id) : about.id;
+  if (!raw) std::replace(words.begin(), words.end(), '_', ' ');
   std::size_t longest = 0;
-  for (const std::string& word : WrapWords(words, 1)) longest = std::max(longest, word.size());
+  for (const std::string& word : WrapWords(words, 1))
+    longest = std::max(longest, DisplayWidth(word));
   shown.natural = std::max(widest, longest);
   const std::size_t least = column == 0 ? kLeastName : kLeastText;
   const bool shrinks = shown.text && about.rank < kWholeOrNot;
@@ -186,7 +187,9 @@ void WriteTable(const Table& table, const Style& style, const TableTextOptions& 
   std::vector<Shown> columns;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].rank >= kDataOnly) continue;
-    if (i == 0 || HasValue(table, i)) columns.push_back(Measure(table, i, style));
+    if (i == 0 || options.raw || HasValue(table, i)) {
+      columns.push_back(Measure(table, i, style, options.raw));
+    }
   }
   const std::size_t width = style.width - std::min(style.width, options.indent);
   std::vector<std::string> dropped = Fit(table, columns, width);
@@ -209,12 +212,12 @@ void WriteTable(const Table& table, const Style& style, const TableTextOptions& 
   if (!options.notes) return;
   std::string note;
   if (table.left_out > 0) {
-    note =
-        fmt::format("{} {} (--limit 0 shows all)", style.more(), Count(table.left_out, "more row"));
+    note = fmt::format("{} {} ({})", style.more(), Count(table.left_out, "more row"),
+                       options.all_rows);
   }
   if (!dropped.empty()) {
-    note += fmt::format("{}not shown: {} (--csv has every column)", note.empty() ? "" : "; ",
-                        fmt::join(dropped, ", "));
+    note += fmt::format("{}not shown: {} ({})", note.empty() ? "" : "; ", fmt::join(dropped, ", "),
+                        options.all_columns);
   }
   if (note.empty()) return;
   for (const std::string& line : WrapWords(note, width)) {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/text/finding_sentences.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "report/text/finding_words.h"
+#include "report/text/gain_text.h"
+#include "report/text/kernel_name.h"
+
+namespace hone::report {
+
+using doctor::Finding;
+
+const Finding* FindingById(const doctor::Diagnosis& diagnosis, std::string_view id) {
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.id == id) return &finding;
+  }
+  return nullptr;
+}
+
+ObserverPlace PlaceOfObserver(const doctor::Diagnosis& diagnosis) {
+  const Finding* observer = FindingById(diagnosis, "observer-effect");
+  if (observer == nullptr || !diagnosis.replay) return ObserverPlace::kNowhere;
+  return observer == &diagnosis.findings.front() ? ObserverPlace::kFirst : ObserverPlace::kLast;
+}
+
+std::string ObserverSentence(const doctor::ReplayFacts& replay, const Style& style) {
+  return fmt::format(
+      "the profiler slows this program: {} ms recorded, about {} ms without it ({}); gains count "
+      "from there",
+      MillisText(replay.measured_ns), MillisText(replay.bare.likely_ns),
+      RangeText(replay.bare, style));
+}
+
+std::string TogetherSentence(const doctor::Diagnosis& diagnosis, const Style& style) {
+  const doctor::ReplayFacts& replay = *diagnosis.replay;
+  std::vector<std::size_t> fixed;
+  const std::vector<const Finding*> advice = Advice(diagnosis);
+  for (std::size_t i = 0; i < advice.size(); ++i) {
+    if (advice[i]->predicted) fixed.push_back(i + 1);
+  }
+  const std::string what =
+      fixed.size() == 1 ? fmt::format("with {} fixed", fixed[0]) : std::string("together");
+  return fmt::format(
+      "{}: {}{}{} ms a step predicted ({}); the replay reproduces the measured step within {}",
+      what, MillisText(replay.bare.likely_ns), style.arrow(),
+      MillisText(replay.together->likely_ns), RangeText(*replay.together, style),
+      WithinText(replay.error));
+}
+
+std::string HealthySentence(const Finding& healthy, const Style& style) {
+  std::string text = style.Clean(healthy.title);
+  for (const std::string& evidence : healthy.evidence) text += "; " + style.Clean(evidence);
+  return text;
+}
+
+std::string NothingSentence(const doctor::Diagnosis& diagnosis, const Known<Breakdown>& breakdown) {
+  std::string text = fmt::format("nothing found by {}",
+                                 Count(diagnosis.rules - diagnosis.not_checked.size(), "rule"));
+  const BreakdownRow* idle = nullptr;
+  if (breakdown) {
+    for (const BreakdownRow& row : breakdown->rows) {
+      if (row.cause && (idle == nullptr || row.time_ns > idle->time_ns)) idle = &row;
+    }
+  }
+  if (idle == nullptr || breakdown->total_ns <= 0) return text;
+  return text +
+         fmt::format(
+             " explains the idle time; most of it ({} of the time) is {}; see --table idle",
+             Percent(static_cast<double>(idle->time_ns) / static_cast<double>(breakdown->total_ns)),
+             analyze::IdleCauseText(*idle->cause));
+}
+
+std::string PlaceText(const doctor::Place& place, const Style& style) {
+  constexpr std::size_t kMostName = 60;  // columns of one name among others
+  std::vector<std::string> parts;
+  for (const std::string& text :
+       {place.source, place.op, ShortKernelName(place.kernel), place.thread, place.step}) {
+    if (!text.empty()) parts.push_back(ElideMiddle(style.Clean(text), kMostName, style.utf8));
+  }
+  if (place.duration_ns >= 0) parts.push_back(HumanDuration(place.duration_ns));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace hone::report

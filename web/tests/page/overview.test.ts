@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first screen, as somebody reads and presses it. The figures are those of the bundled trace.
+import { expect, test } from 'vitest';
+import { open, useBrowser } from './browser.js';
+
+useBrowser();
+
+test('the first screen says what is wrong and what to type', async () => {
+  const { page, done } = await open('resnet');
+  const main = await page.innerText('main');
+  expect(main).toContain('mostly: waiting for data');
+  expect(main).toMatch(/step, median\s+195 ms\s+p95 200 ms/);
+  expect(main).toContain('data is loaded in the main process while the device waits');
+  expect(main).toContain('num_workers=4');
+  expect(main).toContain('hone help input-bound');
+  expect(main).toMatch(/memory-growth, fragmentation\s+no allocator events/);
+  expect(await page.title()).toContain('hone');
+  const bar = page.getByRole('img', { name: /a step of .* ms: GPU compute/ });
+  const whole = (await bar.boundingBox())?.width ?? 0;
+  const parts = await bar.locator('.part').evaluateAll((all) =>
+    all.map((part) => ({
+      said: Number(/([\d.]+) %$/.exec(part.getAttribute('title') ?? '')?.[1] ?? NaN),
+      width: part.getBoundingClientRect().width,
+    })),
+  );
+  expect(parts.length).toBeGreaterThan(4);
+  for (const { said, width } of parts) expect((100 * width) / whole).toBeCloseTo(said, 0);
+  await done();
+});
+
+test('a what-if switch changes the predicted step, and the link keeps it', async () => {
+  const { page, done } = await open('resnet');
+  const answer = page.locator('.answer');
+  expect(await answer.innerText()).toContain('Switch fixes on');
+  await page.getByRole('checkbox', { name: /batches are ready when they are asked for/ }).check();
+  expect(await answer.innerText()).toMatch(/190 → 89\.0 ms a step \(87\.0–98\.6\), 2\.1x/);
+  await page.getByRole('checkbox', { name: /matrix work runs on tensor cores/ }).check();
+  expect(await answer.innerText()).toMatch(/190 → 45\.\d ms/);
+  await page.waitForFunction(() => location.hash.includes('fix=3'));
+  await page.reload();
+  expect(await answer.innerText()).toMatch(/190 → 45\.\d ms/);
+  await page.getByRole('button', { name: 'fix none' }).click();
+  expect(await answer.innerText()).toContain('Switch fixes on');
+  await done();
+});
+
+test('code is copied as it stands', async () => {
+  const { page, done } = await open('resnet', '', {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  await page.getByRole('button', { name: 'copy the code for input-bound' }).click();
+  await page.getByText('copied', { exact: true }).waitFor();
+  const text = await page.evaluate(() => navigator.clipboard.readText());
+  expect(text).toBe('DataLoader(..., num_workers=4, pin_memory=True, persistent_workers=True)');
+  await done();
+});
+
+test('a finding leads to its place in the timeline and back', async () => {
+  const { page, done } = await open('resnet');
+  await page
+    .getByRole('button', { name: /^show in timeline/ })
+    .first()
+    .click();
+  await page.waitForSelector('.tl-scroll canvas');
+  expect(await page.evaluate(() => location.hash)).toMatch(/tab=timeline.*finding=0/);
+  await page.goBack();
+  await page.getByText('What to do').waitFor();
+  await done();
+});
+
+test('keys: help, next view, filter', async () => {
+  const { page, done } = await open('resnet');
+  await page.keyboard.press('?');
+  expect(await page.getByRole('dialog').innerText()).toContain('previous and next view');
+  await page.keyboard.press('Escape');
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  for (let i = 0; i < 3; ++i) await page.keyboard.press(']');
+  await page.getByRole('table', { name: 'operators' }).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('conv');
+  await page.waitForFunction(() => location.hash.includes('filter.ops=conv'));
+  await done();
+});
+
+test('the theme can be turned round', async () => {
+  const { page, done } = await open('resnet', '', { colorScheme: 'dark' });
+  const ground = () =>
+    page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  expect(await ground()).toBe('rgb(17, 20, 23)');
+  await page.getByRole('button', { name: 'light' }).click();
+  expect(await ground()).toBe('rgb(255, 255, 255)');
+  await done();
+});
