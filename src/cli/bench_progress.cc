@@ -24,9 +24,10 @@ std::string BenchProgress::Line(const bench::ExperimentProgress& progress) const
   }
   line += fmt::format(" pair {} of {}, {} runs", progress.pair, progress.pairs, progress.arm);
   if (progress.left_s) {
-    line += fmt::format(
-        "  at most {} left",
-        HumanDuration(static_cast<Nanos>(std::max(*progress.left_s, 1.0)) * 1'000'000'000));
+    const double left = std::max(*progress.left_s, 1.0);
+    line += left < 90 ? fmt::format("  at most {:.0f} s left", left)
+                      : fmt::format("  at most {} left",
+                                    HumanDuration(static_cast<Nanos>(left) * 1'000'000'000));
   }
   if (progress.latest != nullptr && progress.latest->judgement.known) {
     line += fmt::format("  so far {} {}", report::RatioText(progress.latest->judgement.ratio),

@@ -18,7 +18,7 @@ namespace {
 using bench::Benchmark;
 using bench::Comparison;
 
-constexpr double kWidth = 760, kLeft = 60, kRight = 20, kStrip = 46, kPair = 11;
+constexpr double kWidth = 760, kLeft = 60, kRight = 40, kStrip = 46, kPair = 11;
 // Okabe and Ito's colours, told apart by everybody.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"};
 
@@ -198,6 +198,7 @@ void WriteBenchHtml(const Benchmark& benchmark, std::ostream& out) {
     out << "<td>" << XmlText(row.note) << "</td></tr>\n";
   }
   out << "</table>\n";
+  for (const std::string& remark : Remarks(benchmark)) out << "<p>" << XmlText(remark) << "</p>\n";
   for (const bench::Arm& arm : benchmark.arms) {
     out << "<p><b>" << XmlText(arm.name) << "</b> <code>" << XmlText(CommandText(arm))
         << "</code></p>\n";
@@ -232,6 +233,7 @@ void WriteBenchMarkdown(const Benchmark& benchmark, std::ostream& out) {
     out << '\n';
   }
   out << '\n';
+  for (const std::string& remark : Remarks(benchmark)) out << "- " << cell(remark) << '\n';
   for (const bench::Arm& arm : benchmark.arms) {
     out << "- " << cell(arm.name) << ": `" << cell(CommandText(arm)) << "`\n";
   }
