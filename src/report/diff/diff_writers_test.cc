@@ -2,6 +2,7 @@
 // The writers of `hone diff` on names that strangers made.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 
