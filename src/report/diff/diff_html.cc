@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/diff/diff_rows.h"
 #include "report/diff/diff_words.h"
 #include "report/version.h"
 
