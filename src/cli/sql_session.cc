@@ -116,6 +116,7 @@ Status SqlSession::RunStatement(exporter::SqlStatement& statement, std::ostream&
     }
     if (!*row) break;
     ++rows_;
+    if (output_.mode != SqlMode::kTable) EraseProgress();
     if (output_.limit > 0 && rows_ > output_.limit) {
       ++left_out;
     } else {

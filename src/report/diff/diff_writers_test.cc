@@ -2,6 +2,7 @@
 // The writers of `hone diff` on names that strangers made.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 
@@ -138,7 +139,7 @@ TEST(DiffJson, ReadsBackWithItsRows) {
   EXPECT_DOUBLE_EQ(document["step"]["range_ms"]["low"].number(), 15);
   EXPECT_DOUBLE_EQ(document["total_ms"]["change"].number(), 20);
   EXPECT_EQ(document["kernels"].size(), 3U);
-  EXPECT_TRUE(document["kernels"][0]["count_effect_ms"].is_null());  // replaced
+  EXPECT_TRUE(document["kernels"][std::size_t{0}]["count_effect_ms"].is_null());  // replaced
   EXPECT_DOUBLE_EQ(document["kernels"][1]["count_effect_ms"].number(), 5);
   EXPECT_EQ(document["kernels"][1]["around"].size(), 1U);
   EXPECT_TRUE(document["figures"][1]["before"]["absent"].found());
