@@ -131,6 +131,7 @@ void BenchCommand::Declare(CLI::App& app) {
       ->expected(1)
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)  // the word after it may be a file
       ->check(OneOf(bench::AllowWords()))
       ->group("what to measure");
   app.add_flag("--no-probe", no_probe_, "leave Python programs alone: no steps, no check of work")

@@ -77,7 +77,7 @@ def late_work():
     # What should have been done in the steps, done while nobody counts them.
     weight = torch.randn(256, 256)
     end = time.monotonic() + 60
-    for _ in range(3000):
+    for _ in range(600):
         weight = (weight @ weight).tanh()
         if time.monotonic() > end:
             break
