@@ -84,6 +84,7 @@ std::string Program::Help() const {
       "  hone run -- python train.py                 why is this training slow?\n"
       "  hone analyze trace.json.gz                  the same from a trace you have\n"
       "  hone whatif trace.json.gz --list            what would each fix give back?\n"
+      "  hone diff before.json.gz after.json.gz      what changed, and is it noise?\n"
       "  hone view trace.json.gz                     the whole report, in the browser\n"
       "  hone analyze ranks/ --json | jq .findings   the same for a job, for a program\n"
       "\noptions\n"

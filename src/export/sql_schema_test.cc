@@ -87,7 +87,8 @@ TEST(SqlSchema, AllocationsKnowWhatFreesThem) {
   EXPECT_EQ(ask("select id, bytes / 1048576, allocated / 1048576, freed_by_id from memory"),
             (Rows{"1|4|10|3", "2|1|11|NULL", "3|-4|7|NULL", "4|2|9|NULL", "5|-1|8|NULL"}));
   EXPECT_EQ(ask("select peak_id, allocated_mib from memory_peak"), Rows{"2|11"});
-  EXPECT_EQ(ask("select op, allocations, mib from live_at_peak"), Rows{"aten::empty|2|5"});
+  EXPECT_EQ(ask("select op, call_site, allocations, mib from live_at_peak"),
+            Rows{"aten::empty|NULL|2|5"});
 }
 
 // The view adds up rows; the analysis has its own sums.

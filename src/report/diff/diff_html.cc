@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/diff/diff_rows.h"
 #include "report/diff/diff_words.h"
 #include "report/version.h"
 
@@ -38,7 +39,7 @@ p { margin: .2rem 0; } .faint, small { color: var(--faint); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .25rem .5rem; border-bottom: 1px solid var(--line);
   vertical-align: top; white-space: nowrap; }
-th:not(:first-child) { width: 6rem; }
+@media (min-width: 40rem) { th:not(:first-child) { width: 6rem; } }
 th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 tr.sum td { font-weight: 600; border-top: 2px solid var(--line); }
 code { font: .85em ui-monospace, monospace; color: var(--faint); overflow-wrap: anywhere; }

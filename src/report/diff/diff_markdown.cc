@@ -7,7 +7,9 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/diff/diff_rows.h"
 #include "report/diff/diff_words.h"
+#include "report/markdown/markdown_words.h"
 
 namespace hone::report {
 namespace {
@@ -25,14 +27,14 @@ class MarkdownDiff {
   }
 
   void Write() {
-    out_ << "### hone: " << MarkdownText(VerdictText(diff_)) << "\n\n";
+    out_ << "### hone: " << Markdown(VerdictText(diff_)) << "\n\n";
     if (diff_.step) {
-      out_ << "**" << MarkdownText(StepText(*diff_.step, style_)) << "**, "
-           << MarkdownText(NoiseText(*diff_.step, style_)) << "\n\n";
+      out_ << "**" << Markdown(StepText(*diff_.step, style_)) << "**, "
+           << Markdown(NoiseText(*diff_.step, style_)) << "\n\n";
     }
     out_ << MarkdownCode(style_.Clean(report_.before.name)) << " → "
          << MarkdownCode(style_.Clean(report_.after.name));
-    for (const std::string& text : RunTexts(report_, style_)) out_ << " · " << MarkdownText(text);
+    for (const std::string& text : RunTexts(report_, style_)) out_ << " · " << Markdown(text);
     out_ << "\n\n";
     WriteNotes();
     if (diff_.total) {
@@ -50,16 +52,21 @@ class MarkdownDiff {
  private:
   std::string Millis(Nanos time) const { return Fixed(ToMillis(time), decimals_); }
 
-  void Header(const std::string& title) {
-    out_ << "| " << title << " | before | after | change |\n|---|--:|--:|--:|\n";
+  void Begin(const std::string& title) {
+    heads_ = {title, "before", "after", "change"};
+    rows_.clear();
+  }
+  void End() {
+    WriteMarkdownTable(heads_, "lrrr", rows_, out_);
+    out_ << '\n';
   }
 
   // `label` is Markdown already.
   void Row(const std::string& label, const diff::Change& change, bool strong = false) {
-    const char* mark = strong ? "**" : "";
-    out_ << fmt::format("| {0}{1}{0} | {0}{2}{0} | {0}{3}{0} | {0}{4}{0} |\n", mark, label,
-                        Millis(change.before_ns), Millis(change.after_ns),
-                        SignedMillis(change.delta_ns(), decimals_, style_));
+    rows_.push_back({label, Millis(change.before_ns), Millis(change.after_ns),
+                     SignedMillis(change.delta_ns(), decimals_, style_)});
+    if (!strong) return;
+    for (std::string& cell : rows_.back()) cell = "**" + cell + "**";
   }
 
   void WriteNotes() {
@@ -77,42 +84,42 @@ class MarkdownDiff {
           fmt::format("trust {}: {}", analyze::VerdictName(note.verdict), style_.Clean(note.text)));
     }
     for (const std::string& note : BasisNotes(diff_)) notes.push_back(note);
-    for (const std::string& note : notes) out_ << "- " << MarkdownText(note) << '\n';
+    for (const std::string& note : notes) out_ << "- " << Markdown(note) << '\n';
     if (!notes.empty() || !diff_.setup.differences.empty()) out_ << '\n';
   }
 
   void WriteCauses() {
     if (diff_.contributions.empty()) return;
-    Header(fmt::format("{}, ms a {}", CausesTitle(diff_), UnitWord(diff_)));
+    Begin(fmt::format("{}, ms a {}", CausesTitle(diff_), UnitWord(diff_)));
     for (const CauseRow& row : ShownCauses(diff_, kCauses, style_)) {
-      std::string label = row.label_is_name ? MarkdownCode(row.label) : MarkdownText(row.label);
+      std::string label = row.label_is_name ? MarkdownCode(row.label) : Markdown(row.label);
       if (!row.story.empty()) {
-        label += "<br>" + (row.story_is_names ? MarkdownCode(row.story) : MarkdownText(row.story));
+        label += "<br>" + (row.story_is_names ? MarkdownCode(row.story) : Markdown(row.story));
       }
       Row(label, row.time);
     }
-    out_ << '\n';
+    End();
   }
 
   void WriteSplit() {
-    Header(fmt::format("where a {} goes, ms", UnitWord(diff_)));
-    for (const PartRow& row : ShownParts(diff_)) Row(MarkdownText(row.label), row.time);
+    Begin(fmt::format("where a {} goes, ms", UnitWord(diff_)));
+    for (const PartRow& row : ShownParts(diff_)) Row(Markdown(row.label), row.time);
     Row(diff_.basis == diff::Basis::kStep ? "mean step" : "one second", *diff_.total, true);
-    out_ << '\n';
+    End();
   }
 
   void WriteFigures() {
-    bool first = true;
+    Begin("besides");
     for (const diff::Figure& figure : diff_.figures) {
       if (!figure.before && !figure.after) continue;
-      if (first) Header("besides");
-      first = false;
       const FigureText row = Shown(figure, style_);
-      out_ << fmt::format("| {} | {} | {} | {} |\n", MarkdownText(row.text),
-                          MarkdownText(row.before), MarkdownText(row.after),
-                          MarkdownText(row.change));
+      rows_.push_back({row.text, row.before, row.after, row.change});
     }
-    if (!first) out_ << '\n';
+    if (!rows_.empty()) End();
+    for (const UnknownFigure& figure : UnknownFigures(diff_, false)) {
+      out_ << "- " << Markdown(figure.text + " " + figure.why) << '\n';
+    }
+    if (!UnknownFigures(diff_, false).empty()) out_ << '\n';
   }
 
   void WriteGates() {
@@ -120,7 +127,7 @@ class MarkdownDiff {
       const char* mark = gate.state == diff::GateState::kFailed   ? "❌"
                          : gate.state == diff::GateState::kPassed ? "✅"
                                                                   : "❔";
-      out_ << "- " << mark << ' ' << MarkdownText(style_.Clean(GateText(gate))) << '\n';
+      out_ << "- " << mark << ' ' << Markdown(style_.Clean(GateText(gate))) << '\n';
     }
     if (!report_.gates.empty()) out_ << '\n';
   }
@@ -137,17 +144,18 @@ class MarkdownDiff {
   void WriteOps() {
     if (diff_.ops.empty()) return;
     Fold("operators", diff_.ops.size());
-    Header(fmt::format("operator, ms a {}", UnitWord(diff_)));
+    Begin(fmt::format("operator, ms a {}", UnitWord(diff_)));
     for (std::size_t i = 0; i < Rows(diff_.ops.size()); ++i) {
       Row(MarkdownCode(OpName(diff_, diff_.ops[i], style_)), diff_.ops[i].time);
     }
-    out_ << "\n</details>\n\n";
+    End();
+    out_ << "</details>\n\n";
   }
 
   void WriteKernels() {
     if (diff_.places.empty() || diff_.account == diff::Account::kHost) return;
     Fold("kernels", diff_.places.size());
-    Header(fmt::format("kernel, ms a {}", UnitWord(diff_)));
+    Begin(fmt::format("kernel, ms a {}", UnitWord(diff_)));
     for (std::size_t i = 0; i < Rows(diff_.places.size()); ++i) {
       const diff::PlaceChange& place = diff_.places[i];
       std::string label = MarkdownCode(PlaceText(diff_, place, style_));
@@ -156,10 +164,11 @@ class MarkdownDiff {
       }
       const std::string story = Story(diff_, place, style_);
       const bool names = place.fate == diff::Fate::kReplaced;
-      Row(label + "<br>" + (names ? MarkdownCode(story) : MarkdownText(story)),
+      Row(label + "<br>" + (names ? MarkdownCode(story) : Markdown(story)),
           {place.before.exposed_ns, place.after.exposed_ns});
     }
-    out_ << "\n</details>\n\n";
+    End();
+    out_ << "</details>\n\n";
   }
 
   const DiffReport& report_;
@@ -168,45 +177,11 @@ class MarkdownDiff {
   std::ostream& out_;
   Style style_;
   int decimals_ = 2;
+  std::vector<std::string> heads_;  // of the table being made
+  std::vector<std::vector<std::string>> rows_;
 };
 
 }  // namespace
-
-std::string MarkdownText(std::string_view text) {
-  std::string safe;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (std::string_view("<>&|").find(c) != std::string_view::npos) {
-      safe += fmt::format("&#{};", static_cast<int>(c));
-    } else if (std::string_view("\\`*_{}[]~$").find(c) != std::string_view::npos) {
-      safe += '\\';
-      safe += c;
-    } else {
-      safe += c;
-      // Sites make mentions, references and links of plain text after all escapes are undone; a
-      // blank of no width keeps them apart.
-      const bool link = (c == ':' && text.substr(i + 1, 2) == "//") ||
-                        (c == '.' && i >= 3 && text.substr(i - 3, 3) == "www");
-      if (c == '@' || c == '#' || link) safe += "\u200b";
-    }
-  }
-  return safe;
-}
-
-std::string MarkdownCode(std::string_view text) {
-  if (text.empty()) return "";
-  const bool plain = text.find_first_of("`|\\") == std::string_view::npos;
-  if (plain && text.front() != ' ' && text.back() != ' ') return fmt::format("`{}`", text);
-  // Backticks cannot hold themselves, nor a pipe in a table's cell.
-  std::string safe;
-  for (const char c : text) {
-    const bool word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    const bool beyond_ascii = (static_cast<unsigned char>(c) & 0x80) != 0;
-    safe += word || beyond_ascii || c == ' ' ? std::string(1, c)
-                                             : fmt::format("&#{};", static_cast<int>(c));
-  }
-  return "<code>" + safe + "</code>";
-}
 
 void WriteDiffMarkdown(const DiffReport& report, std::size_t limit, std::ostream& out) {
   MarkdownDiff(report, limit, out).Write();

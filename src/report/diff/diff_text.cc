@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/diff/diff_rows.h"
 #include "report/diff/diff_words.h"
 #include "report/text/headline.h"
 #include "report/text/kernel_name.h"
@@ -202,6 +203,9 @@ class DiffWriter {
            << PadLeft(row.after, kTime + 2);
       if (!row.change.empty()) out_ << PadLeft(row.change, kTime + 6);
       out_ << '\n';
+    }
+    for (const UnknownFigure& figure : UnknownFigures(diff_, options_.all)) {
+      Line(figure.text, figure.why);
     }
   }
 

@@ -21,6 +21,9 @@ TEST(Markdown, NothingIsEaten) {
   std::ostringstream table;
   WriteMarkdownTable({"a", ""}, "lr", {{MarkdownCode("a|b"), Markdown("c|d")}}, table);
   EXPECT_EQ(table.str(), "| a | |\n|---|---:|\n| `a\\|b` | c\\|d |\n");
+  std::ostringstream odd;  // a backslash that is escaped itself escapes no bar
+  WriteMarkdownTable({"a", "b"}, "ll", {{MarkdownCode("\\\\|"), MarkdownCode("\\|")}}, odd);
+  EXPECT_EQ(odd.str(), "| a | b |\n|---|---|\n| `\\\\\\|` | `\\|` |\n");
   std::ostringstream out;
   WriteMarkdownCode("python", "x = 1\n```\n</pre>\n", out);
   EXPECT_EQ(out.str(), "````python\nx = 1\n```\n</pre>\n````\n");

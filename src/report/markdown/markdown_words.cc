@@ -27,9 +27,11 @@ std::size_t LongestRun(std::string_view text, char wanted) {
 // A table is split at its bars before anything in it is looked at, code too.
 std::string Cell(const std::string& markdown) {
   std::string cell;
+  bool escaped = false;  // by a backslash that is not itself escaped
   for (const char c : markdown) {
-    if (c == '|' && !cell.ends_with('\\')) cell += '\\';
+    if (c == '|' && !escaped) cell += '\\';
     cell += c;
+    escaped = c == '\\' && !escaped;
   }
   return cell;
 }
