@@ -9,6 +9,7 @@
 #include "base/csv_text.h"
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "report/markdown/markdown_words.h"
 #include "report/table.h"
 #include "report/text/table_text.h"
 
@@ -35,6 +36,7 @@ std::string RealText(double value, int decimals) {
 }
 
 int DecimalsOf(double value) {
+  if (!std::isfinite(value) || std::abs(value) >= 1e15) return 1;
   const std::string text = fmt::format("{:.6f}", value);
   const std::size_t last = text.find_last_not_of('0');
   return static_cast<int>(last - text.find('.'));
@@ -54,6 +56,7 @@ class TableOutput : public SqlOutput {
   }
 
   void Add(SqlStatement& row) override {
+    if (rows_.size() == kMostKept) Write(0, false);
     std::vector<Cell>& cells = rows_.emplace_back();
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       const SqlValue value = row.Cell(i);
@@ -77,6 +80,17 @@ class TableOutput : public SqlOutput {
       out_ << options_.style.Paint(report::Tone::kFaint, "no rows") << '\n';
       return;
     }
+    Write(left_out, true);
+  }
+
+ private:
+  struct Cell {
+    Kind kind;
+    std::string text;
+    double real;
+  };
+
+  void Write(std::uint64_t left_out, bool last) {
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       if (kinds_[i] == Kind::kText) table_.columns[i].unit = report::Unit::kText;
     }
@@ -93,19 +107,15 @@ class TableOutput : public SqlOutput {
     report::TableTextOptions text;
     text.indent = 0;
     text.raw = true;
+    text.notes = last;
     if (options_.interactive) {
       text.all_rows = ".limit 0 shows all";
       text.all_columns = ".mode csv has every column";
     }
     WriteTable(table_, options_.style, text, out_);
+    table_.rows.clear();
+    rows_.clear();
   }
-
- private:
-  struct Cell {
-    Kind kind;
-    std::string text;
-    double real;
-  };
 
   const SqlOutputOptions options_;
   std::ostream& out_;
@@ -198,10 +208,9 @@ class CsvOutput : public SqlOutput {
 
 class MarkdownOutput : public SqlOutput {
  public:
-  MarkdownOutput(const SqlOutputOptions& options, const std::vector<std::string>& columns,
-                 std::ostream& out)
-      : options_(options), columns_(columns.size()), out_(out) {
-    for (const std::string& column : columns) out << "| " << Escaped(column) << ' ';
+  MarkdownOutput(const std::vector<std::string>& columns, std::ostream& out)
+      : columns_(columns.size()), out_(out) {
+    for (const std::string& column : columns) out << "| " << report::Markdown(column) << ' ';
     out << "|\n";
     for (std::size_t i = 0; i < columns_; ++i) out << "|---";
     out << "|\n";
@@ -209,7 +218,10 @@ class MarkdownOutput : public SqlOutput {
 
   void Add(SqlStatement& row) override {
     for (std::size_t i = 0; i < columns_; ++i) {
-      out_ << "| " << Escaped(PlainText(row.Cell(i))) << ' ';
+      // Names come from strangers: nothing of them may become markup.
+      const SqlValue value = row.Cell(i);
+      const bool text = value.kind() == Kind::kText;
+      out_ << "| " << (text ? report::Markdown(value.text()) : PlainText(value)) << ' ';
     }
     out_ << "|\n";
   }
@@ -219,17 +231,6 @@ class MarkdownOutput : public SqlOutput {
   }
 
  private:
-  // Names come from strangers: nothing of them may become markup.
-  std::string Escaped(std::string_view text) const {
-    std::string out;
-    for (const char c : options_.style.Clean(text)) {
-      if (std::string_view("|\\`*_<>[]&#~").find(c) != std::string_view::npos) out += '\\';
-      out += c;
-    }
-    return out;
-  }
-
-  const SqlOutputOptions options_;
   std::size_t columns_;
   std::ostream& out_;
 };
@@ -243,7 +244,7 @@ std::unique_ptr<SqlOutput> SqlOutput::Make(const SqlOutputOptions& options,
     case SqlMode::kTable: return std::make_unique<TableOutput>(options, columns, out);
     case SqlMode::kJson: return std::make_unique<JsonOutput>(columns, out);
     case SqlMode::kCsv: return std::make_unique<CsvOutput>(columns, out);
-    case SqlMode::kMarkdown: return std::make_unique<MarkdownOutput>(options, columns, out);
+    case SqlMode::kMarkdown: return std::make_unique<MarkdownOutput>(columns, out);
   }
   return nullptr;
 }

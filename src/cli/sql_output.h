@@ -28,6 +28,10 @@ struct SqlOutputOptions {
 // One result. JSON and CSV are written row by row; a table keeps its rows, to find their width.
 class SqlOutput {
  public:
+  // Longer tables are written in parts with a head each: all rows of a large trace would not fit
+  // into memory.
+  static constexpr std::uint64_t kMostKept = 10'000;
+
   static std::unique_ptr<SqlOutput> Make(const SqlOutputOptions& options,
                                          const std::vector<std::string>& columns,
                                          std::ostream& out);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "export/sql_schema.h"
@@ -115,6 +116,7 @@ Status SqlSession::RunStatement(exporter::SqlStatement& statement, std::ostream&
     }
     if (!*row) break;
     ++rows_;
+    if (output_.mode != SqlMode::kTable) EraseProgress();
     if (output_.limit > 0 && rows_ > output_.limit) {
       ++left_out;
     } else {
@@ -171,6 +173,12 @@ Status SqlSession::RunDot(std::string_view text, std::ostream& out) {
 void SqlSession::ShowProgress() {
   const Clock::time_point now = Clock::now();
   if (now - started_ < 1s || now - shown_ < 200ms) return;
+  // Rows that are on the terminal already are not written over.
+  if (rows_ > (output_.mode == SqlMode::kTable ? SqlOutput::kMostKept : 0) &&
+      IsTerminal(console_.out_fd)) {
+    EraseProgress();
+    return;
+  }
   shown_ = now;
   visible_ = true;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - started_).count();

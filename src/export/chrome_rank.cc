@@ -17,8 +17,7 @@ namespace {
 
 // Kineto parks synchronizations of stream N at N + 1,000,000; what else cannot stand on a stream's
 // own track goes further out.
-constexpr std::int64_t kSyncTrack = 1'000'000, kAnnotationTrack = 2'000'000,
-                       kOverlapTrack = 3'000'000;
+constexpr std::int64_t kSyncTrack = 1'000'000, kOverlapTrack = 2'000'000;
 constexpr std::int64_t kNoContextStream = -1;
 
 std::string_view HostCategory(SliceKind kind, std::string_view name) {
@@ -222,20 +221,14 @@ void ChromeRank::LaunchFlow(RowId work, const Track& track) {
   End();
 }
 
+// On the stream's own track and without a "stream" among the arguments, as Kineto has them: HTA
+// takes what has one for work.
 void ChromeRank::DeviceAnnotations() {
   const trace::DeviceAnnotations& rows = trace_.device_annotations;
-  std::vector<bool> named(trace_.streams.size());
   for (RowId i = 0; i < rows.size(); ++i) {
-    const Track track = StreamTrack(rows.stream[i], kAnnotationTrack);
-    const trace::Stream& stream = trace_.streams[rows.stream[i]];
-    if (!named[rows.stream[i]]) {
-      named[rows.stream[i]] = true;
-      NameRecord("thread_name", track, "name", fmt::format("stream {} ranges", stream.id));
-    }
-    Begin({'X', "gpu_user_annotation", trace_.Name(rows.name[i]), rows.start_ns[i]}, track);
+    Begin({'X', "gpu_user_annotation", trace_.Name(rows.name[i]), rows.start_ns[i]},
+          StreamTrack(rows.stream[i], 0));
     Duration(rows.duration_ns[i]);
-    out_.Raw(", \"args\": {\"device\": ").Int(trace_.devices[stream.device].id);
-    out_.Raw(", \"stream\": ").Int(stream.id).Raw("}");
     End();
   }
 }

@@ -104,6 +104,7 @@ MemoryRows MakeMemoryRows(const Trace& trace, const Lineage& lineage) {
   MemoryRows rows;
   rows.op = analyze::SlicesAroundMemory(trace);
   for (RowId& row : rows.op) row = row == kNoRow ? kNoRow : lineage.op[row];
+  rows.owners = analyze::FindOwners(trace, lineage);
   rows.freed_by.assign(memory.size(), kNoRow);
   rows.allocated.assign(memory.size(), 0);
   // Several processes in one file each have their own device 0.

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "export/sql_rows.h"
+#include "export/sql_virtual_table.h"
 
 namespace hone::exporter {
 
@@ -64,7 +65,7 @@ class SqlDatabase {
   Error MakeError(std::string_view sql, std::size_t start);
 
   SqlRanks ranks_;
-  std::vector<SqlRows> tables_;
+  SqlTables tables_;
   sqlite3* handle_ = nullptr;
   std::string denied_;  // what the authorizer refused last
   bool interrupted_ = false;

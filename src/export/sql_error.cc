@@ -114,7 +114,7 @@ std::string Refused(std::string_view statement, std::string_view denied) {
 
 std::string ExplainSqlError(std::string_view sql, std::size_t start, std::string_view message,
                             int offset, std::string_view denied) {
-  if (!denied.empty()) {
+  if (!denied.empty() || message.ends_with("may not be modified")) {
     return fmt::format("{}: hone sql only reads; hone export --to sqlite writes a file to change",
                        Refused(sql.substr(start), denied));
   }

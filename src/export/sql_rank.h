@@ -17,6 +17,7 @@
 #include "analyze/facts.h"
 #include "analyze/kernel_family.h"
 #include "analyze/lineage.h"
+#include "analyze/memory_owners.h"
 #include "analyze/source_frame.h"
 #include "analyze/work_class.h"
 #include "export/sql_schema.h"
@@ -54,6 +55,7 @@ struct SliceCalls {
 struct MemoryRows {
   std::vector<trace::RowId> op, freed_by;  // kNoRow: none
   std::vector<Bytes> allocated;  // after the event; relative where the trace has no totals
+  analyze::MemoryOwners owners;
 };
 
 class SqlRank {

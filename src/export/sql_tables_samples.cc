@@ -50,6 +50,13 @@ SqlTable MemoryTable() {
         kIndex},
        {"op_id", kInt, "operator around it, row of slice",
         [](const SqlRank& r, RowId i) { return r.Ref(Id::kSlice, r.memory().op[i]); }, kIndex},
+       {"call_site", kText, "the user's line that allocates or frees, where it is known",
+        [](const SqlRank& r, RowId i) {
+          const analyze::MemoryOwners& owners = r.memory().owners;
+          return r.Text(owners.lines[owners.line[i]]);
+        }},
+       {"frame_id", kInt, "frame that called for it, where it was recorded, row of frame",
+        [](const SqlRank& r, RowId i) { return r.Side(Id::kFrame, Memory(r).frame[i]); }, kGroup},
        {"thread_id", kInt, "row of thread",
         [](const SqlRank& r, RowId i) { return r.Ref(Id::kThread, Memory(r).thread[i]); }, kGroup},
        {"step_id", kInt, "step it falls into, as the host marked it",

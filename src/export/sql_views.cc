@@ -219,22 +219,25 @@ SqlView MemoryPeak() {
 }
 
 SqlView LiveAtPeak() {
-  return {"live_at_peak",
-          "allocations alive at memory_peak, by the operator that made them, largest first",
-          {{"rank", kRankWhat},
-           {"device_type", "gpu, host or other"},
-           {"device", "number of the device"},
-           {"op", "operator; NULL: outside of any"},
-           {"allocations", "how many"},
-           {"mib", "MiB (2^20 bytes); what lived before the trace began is not in it"}},
-          "SELECT p.rank AS rank, p.device_type AS device_type, p.device AS device, o.name AS op,\n"
-          "  count(*) AS allocations, round(sum(m.bytes) / 1048576.0, 3) AS mib\n"
-          "FROM memory_peak p JOIN memory m ON m.rank = p.rank AND m.device_type = p.device_type\n"
-          "    AND m.device IS p.device AND m.bytes > 0 AND m.id <= p.peak_id\n"
-          "    AND (m.freed_by_id IS NULL OR m.freed_by_id > p.peak_id)\n"
-          "  LEFT JOIN slice o ON o.id = m.op_id\n"
-          "GROUP BY p.rank, p.device_type, p.device, o.name\n"
-          "ORDER BY sum(m.bytes) DESC"};
+  return {
+      "live_at_peak",
+      "allocations alive at memory_peak, by the operator and line that made them, largest first",
+      {{"rank", kRankWhat},
+       {"device_type", "gpu, host or other"},
+       {"device", "number of the device"},
+       {"op", "operator; NULL: outside of any"},
+       {"call_site", "the user's line, where it is known"},
+       {"allocations", "how many"},
+       {"mib", "MiB (2^20 bytes); what lived before the trace began is not in it"}},
+      "SELECT p.rank AS rank, p.device_type AS device_type, p.device AS device, o.name AS op,\n"
+      "  m.call_site AS call_site, count(*) AS allocations, round(sum(m.bytes) / 1048576.0, 3) AS "
+      "mib\n"
+      "FROM memory_peak p JOIN memory m ON m.rank = p.rank AND m.device_type = p.device_type\n"
+      "    AND m.device IS p.device AND m.bytes > 0 AND m.id <= p.peak_id\n"
+      "    AND (m.freed_by_id IS NULL OR m.freed_by_id > p.peak_id)\n"
+      "  LEFT JOIN slice o ON o.id = m.op_id\n"
+      "GROUP BY p.rank, p.device_type, p.device, o.name, m.call_site\n"
+      "ORDER BY sum(m.bytes) DESC"};
 }
 
 SqlView PythonLines() {

@@ -33,10 +33,13 @@ SqlRows& RowsOf(sqlite3_vtab* table) { return *static_cast<Table*>(table)->rows;
 int Connect(sqlite3* database, void* all, int count, const char* const* arguments,
             sqlite3_vtab** out, char** /*error*/) {
   const std::string_view name = count > 2 ? arguments[2] : "";
-  for (SqlRows& rows : *static_cast<std::vector<SqlRows>*>(all)) {
+  auto& tables = *static_cast<SqlTables*>(all);
+  for (SqlRows& rows : tables.rows) {
     if (name != rows.table().name) continue;
     const std::string declared = "CREATE TABLE x(" + SqlColumnList(rows.table(), false) + ")";
+    tables.declaring = true;
     const int code = sqlite3_declare_vtab(database, declared.c_str());
+    tables.declaring = false;
     if (code != SQLITE_OK) return code;
     auto* table = new Table();
     table->rows = &rows;
@@ -303,10 +306,10 @@ sqlite3_module MakeModule() {
 
 }  // namespace
 
-int CreateVirtualTables(sqlite3* database, std::vector<SqlRows>& tables) {
+int CreateVirtualTables(sqlite3* database, SqlTables& tables) {
   static const sqlite3_module kModule = MakeModule();
   int code = sqlite3_create_module(database, "hone_rows", &kModule, &tables);
-  for (const SqlRows& rows : tables) {
+  for (const SqlRows& rows : tables.rows) {
     if (code != SQLITE_OK) break;
     const std::string sql =
         fmt::format("CREATE VIRTUAL TABLE {} USING hone_rows", rows.table().name);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyze/sample_time.h"
+#include "analyze/source_frame.h"
 
 namespace hone::report {
 namespace {
@@ -15,6 +16,13 @@ using trace::SliceKind;
 
 constexpr std::uint32_t kNoNode = CallTree::kRoot;
 
+// Where every thread of Python begins, called by nobody. PyTorch's profiler records threads that it
+// does not know as one, the second inside the first.
+bool IsThreadEntry(std::string_view name) {
+  const analyze::SourceFrame frame = analyze::ParseFrame(name);
+  return frame.function == "_bootstrap" && frame.file.ends_with("threading.py");
+}
+
 // Slices of one kind by nesting; what stands between them is not there. Under operators also the
 // calls that they make, so that an operator's own time is that of the table.
 Flame ByNesting(const trace::Trace& trace, SliceKind kind, PageStrings& strings) {
@@ -23,7 +31,8 @@ Flame ByNesting(const trace::Trace& trace, SliceKind kind, PageStrings& strings)
   std::vector<std::uint32_t> node(host.size(), kNoNode);  // of the nearest slice of that kind
   std::vector<RowId> nearest(host.size(), kNoRow);        // that slice
   for (RowId i = 0; i < host.size(); ++i) {
-    const RowId around = StillOpen(host, nearest, i);
+    const bool entry = kind == SliceKind::kPython && IsThreadEntry(trace.HostName(i));
+    const RowId around = entry ? kNoRow : StillOpen(host, nearest, i);
     nearest[i] = around;
     if (around != kNoRow) node[i] = node[around];
     const bool call = kind == SliceKind::kOp && host.kind[i] == SliceKind::kApi && around != kNoRow;

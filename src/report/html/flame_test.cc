@@ -37,6 +37,21 @@ std::map<std::string, Node> Nodes(const Known<Flame>& flame, const PageStrings& 
   return nodes;
 }
 
+TEST(Flame, ThreadsThatTheProfilerTookForOneStandSideBySide) {
+  analyze::TraceFixture f;
+  f.Python(0, 1000, "threading.py(1030): _bootstrap");
+  f.Python(1, 998, "queues.py(251): _feed");
+  f.Python(2, 996, "threading.py(1030): _bootstrap");
+  f.Python(3, 994, "queues.py(251): _feed");
+  Input input;
+  input.trace = f.Finish();
+  PageStrings strings(input.trace);
+  const auto nodes = Nodes(FlameByPython(input, strings), strings);
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_EQ(nodes.at("threading.py(1030): _bootstrap").total, 1996);
+  EXPECT_EQ(nodes.at("threading.py(1030): _bootstrap/queues.py(251): _feed").self, 1992);
+}
+
 TEST(Flame, OperatorsByNestingWithTheWorkTheyLaunched) {
   analyze::TraceFixture f;
   for (const Nanos at : {0, 1000}) {

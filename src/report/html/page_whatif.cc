@@ -66,7 +66,7 @@ Known<PageWhatIf> PrepareWhatIf(const Input& input) {
   const replay::WhatIf whatif(**model);
   std::vector<std::string_view> ids;
   for (const replay::EditInfo& edit : replay::AllEdits()) {
-    if (edit.id != kObserver && whatif.Find(edit.id)) ids.push_back(edit.id);
+    if (edit.id != kObserver && whatif.Find(edit.id)) ids.emplace_back(edit.id);
   }
   PageWhatIf page;
   page.measured_ns = whatif.measured_ns();

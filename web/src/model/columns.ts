@@ -145,11 +145,40 @@ export const CRITICAL: TableColumn[] = [
   sum('per_step', 'a step', 'number', 'how often a step'),
 ];
 
+export const IDLE: TableColumn[] = [
+  text('cause', 'cause', 26),
+  sum('ms', 'ms', 'ms', 'over the whole trace'),
+  sum('share', 'share', 'share', 'of all idle time'),
+  sum('steady_ms', 'steady ms', 'ms', 'in the steady steps'),
+  sum('count', 'gaps', 'count'),
+];
+
+export const DEVICES: TableColumn[] = [
+  text('name', 'device', 14),
+  plain('busy_share', 'busy', 'share'),
+  plain('total_ms', 'total ms', 'ms'),
+  plain('compute_ms', 'compute ms', 'ms'),
+  plain('exposed_comm_ms', 'exposed comm', 'ms', 'communication that nothing hides'),
+  plain('exposed_copy_ms', 'exposed copies', 'ms', 'copies that nothing hides'),
+  plain('idle_ms', 'idle ms', 'ms'),
+  plain('work_count', 'pieces of work', 'count'),
+];
+
 export const MEMORY_OPS: TableColumn[] = [
   text('op', 'operator', 30),
   text('device', 'device', 8),
   sum('live_at_peak_bytes', 'live at peak', 'bytes'),
   sum('live_share', 'of peak', 'share'),
+  sum('allocated_bytes', 'allocated', 'bytes', 'over the whole trace'),
+  sum('allocations', 'allocations', 'count'),
+];
+
+export const MEMORY_LINES: TableColumn[] = [
+  text('line', 'line', 40),
+  text('device', 'device', 8),
+  sum('live_at_peak_bytes', 'live at peak', 'bytes'),
+  sum('live_share', 'of peak', 'share'),
+  sum('kept_bytes', 'kept', 'bytes', 'steady steps allocated it and later ones still hold it'),
   sum('allocated_bytes', 'allocated', 'bytes', 'over the whole trace'),
   sum('allocations', 'allocations', 'count'),
 ];

@@ -190,9 +190,20 @@ export interface MemoryOp {
   live_at_peak_bytes: number;
 }
 
+export interface MemoryLine {
+  device: string;
+  line: string;
+  allocations: number;
+  allocated_bytes: number;
+  live_at_peak_bytes: number;
+  kept_bytes: number | null;
+}
+
 export interface Memory {
   devices: MemoryDevice[];
   ops: MemoryOp[];
+  /** Of the user's code; missing in reports of older versions. */
+  lines?: Maybe<MemoryLine[]>;
 }
 
 export interface Comm {

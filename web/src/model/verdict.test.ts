@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import type { Share } from './page.js';
-import type { Report } from './report.js';
+import type { Finding, Report } from './report.js';
 import { isAbsent, known, whyAbsent } from './report.js';
 import { segmentsOf, splitOf } from './shares.js';
 import { barOf, verdictOf } from './verdict.js';
@@ -51,6 +51,17 @@ describe('the verdict', () => {
     report.steps = { absent: 'no step marks' };
     expect(verdictOf(report)[0]).toContain(
       '43.5 % of the 200 ms from its first to its last work and',
+    );
+  });
+  it('says what makes a busy device slow', () => {
+    const busy = [{ id: 'compute', text: 'GPU compute', ms: 99, share: 0.99 }];
+    const report = reportWith({ what: '', trust: 'good', shares: busy });
+    report.findings = [
+      { id: 'a', severity: 'info', title: 'the profiler slows this program' },
+      { id: 'b', severity: 'high', title: 'matrix products run in fp32' },
+    ] as unknown as Finding[];
+    expect(verdictOf(report)[0]).toBe(
+      'The GPU works 100.0 % of a step; what costs most: matrix products run in fp32.',
     );
   });
   it('says why it cannot tell', () =>

@@ -98,7 +98,10 @@ function spent(report: Report): string {
   if (work && work.id !== 'compute' && work.ms > 0.3 * total_ms) {
     return `${works}, but most of it is ${causeOf(work.text)}: ${format.ms(work.ms)} of ${format.ms(total_ms)} ms.`;
   }
-  return `${works}.`;
+  const worst = (known(report.findings) ?? []).find(
+    (finding) => finding.severity === 'high' || finding.severity === 'medium',
+  );
+  return worst ? `${works}; what costs most: ${worst.title}.` : `${works}.`;
 }
 
 /** What fixing everything would give, in the words of the text answer; null where nothing does. */

@@ -146,7 +146,7 @@ function Skew({ ranks }: { ranks: Ranks }) {
             value: format.count(skew.matched),
             note: `${format.count(skew.unmatched)} unmatched`,
           },
-          { label: 'clocks', value: skew.clocks_aligned ? 'aligned' : 'as recorded' },
+          { label: 'clocks', value: skew.clocks_aligned ? 'agree' : 'disagree' },
         ]}
       />
       {skew.note && <p class="sub">{skew.note}</p>}

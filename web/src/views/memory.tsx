@@ -2,19 +2,14 @@
 // Memory over time, and what was alive at the peak.
 import { useMemo } from 'preact/hooks';
 import uPlot from 'uplot';
-import { MEMORY_OPS } from '../model/columns.js';
 import * as format from '../model/format.js';
-import type { Memory as MemoryModel, MemoryDevice, Row } from '../model/report.js';
+import type { MemoryDevice } from '../model/report.js';
 import { known, whyAbsent } from '../model/report.js';
 import type { ChartOptions, Draw } from '../widgets/chart.js';
 import { BYTE_TICKS, Chart, axis, colorOf, label, onDraw } from '../widgets/chart.js';
 import { usePage } from '../widgets/context.js';
 import { Figures, Missing, Section, Value } from '../widgets/parts.js';
-import { Table } from '../widgets/table.js';
-
-function nameOf(device: MemoryDevice): string {
-  return device.type === 'host' ? 'host' : `${device.type} ${device.device}`;
-}
+import { AtPeak, LinesAtPeak, nameOf } from './memory_owners.js';
 
 /** Less than this is no course worth drawing: a few scalars that come and go. */
 const DRAWN_BYTES = 1 << 20;
@@ -171,32 +166,6 @@ function DeviceMemory({ device, begin }: { device: MemoryDevice; begin: number |
   );
 }
 
-function AtPeak({ memory }: { memory: MemoryModel }) {
-  const rows = useMemo(() => {
-    const peaks = new Map(memory.devices.map((one) => [nameOf(one), one.peak_allocated_bytes]));
-    return memory.ops.map((op): Row => {
-      const peak = peaks.get(op.device);
-      return { ...op, live_share: peak ? op.live_at_peak_bytes / peak : null };
-    });
-  }, [memory]);
-  return (
-    <Section title="What is alive at the peak" note="by the operator that allocated it">
-      {rows.length ? (
-        <Table
-          id="memory"
-          what="operators"
-          rows={rows}
-          columns={MEMORY_OPS}
-          groups={memory.devices.length > 1 ? [{ key: 'device', label: 'device' }] : []}
-          find={(row) => (typeof row['op'] === 'string' ? row['op'] : null)}
-        />
-      ) : (
-        <Missing what="Operators" why="allocations are not linked to operators in this trace" />
-      )}
-    </Section>
-  );
-}
-
 export function Memory() {
   const { report } = usePage();
   const memory = known(report.memory);
@@ -217,6 +186,7 @@ export function Memory() {
         />
       ))}
       <AtPeak memory={memory} />
+      <LinesAtPeak memory={memory} />
     </>
   );
 }

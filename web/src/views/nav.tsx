@@ -38,7 +38,7 @@ export function tabsOf(report: Report): TabInfo[] {
     lists('ops', 'Operators', known(report.ops)),
     lists('kernels', 'Kernels', known(report.kernels)),
     section('memory', 'Memory', report.memory),
-    lists('steps', 'Steps', known(report.steps)?.list),
+    lists('steps', 'Steps, idle', known(report.steps)?.list),
     section('efficiency', 'Efficiency', report.efficiency),
     lists('transfers', 'Copies, waits', [
       ...(known(report.transfers) ?? []),

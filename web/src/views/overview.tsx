@@ -2,6 +2,7 @@
 // The first screen: verdict and trust, step time, where a step goes, what to do.
 import { verdictOf } from '../model/verdict.js';
 import { usePage } from '../widgets/context.js';
+import { About } from './about.js';
 import { Findings } from './findings.js';
 import { Headline } from './headline.js';
 import { NotChecked } from './not_checked.js';
@@ -26,7 +27,10 @@ export function Overview() {
           <WhatIfPanel />
           <TrustDetail />
         </div>
-        <NotChecked />
+        <div class="below">
+          <NotChecked />
+          <About />
+        </div>
       </div>
     </div>
   );

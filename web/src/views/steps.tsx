@@ -12,6 +12,7 @@ import { Chart, axis, colorOf, levelLine, onDraw } from '../widgets/chart.js';
 import { StackBar } from '../widgets/bar.js';
 import { usePage } from '../widgets/context.js';
 import { Figures, Missing, Section, Value } from '../widgets/parts.js';
+import { Devices, IdleCauses } from './idle.js';
 import { Table } from '../widgets/table.js';
 import type { Pattern } from '../model/shares.js';
 
@@ -82,9 +83,13 @@ export function Steps() {
   }, [steps]);
   if (!steps) {
     return (
-      <Section title="Steps">
-        <Missing what="Steps" why={whyAbsent(report.steps) ?? 'none were found'} />
-      </Section>
+      <>
+        <Section title="Steps">
+          <Missing what="Steps" why={whyAbsent(report.steps) ?? 'none were found'} />
+        </Section>
+        <IdleCauses />
+        <Devices />
+      </>
     );
   }
   return (
@@ -120,6 +125,8 @@ export function Steps() {
         </p>
       </Section>
       <Critical />
+      <IdleCauses />
+      <Devices />
     </>
   );
 }

@@ -16,11 +16,15 @@ test('the first screen says what is wrong and what to type', async () => {
   expect(main).toMatch(/memory-growth, fragmentation\s+no allocator events/);
   expect(await page.title()).toContain('hone');
   const bar = page.getByRole('img', { name: /a step of .* ms: GPU compute/ });
-  const widths = await bar
-    .locator('.part')
-    .evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().width));
   const whole = (await bar.boundingBox())?.width ?? 0;
-  expect(widths.reduce((a, b) => a + b, 0)).toBeGreaterThan(whole - 12);
+  const parts = await bar.locator('.part').evaluateAll((all) =>
+    all.map((part) => ({
+      said: Number(/([\d.]+) %$/.exec(part.getAttribute('title') ?? '')?.[1] ?? NaN),
+      width: part.getBoundingClientRect().width,
+    })),
+  );
+  expect(parts.length).toBeGreaterThan(4);
+  for (const { said, width } of parts) expect((100 * width) / whole).toBeCloseTo(said, 0);
   await done();
 });
 

@@ -67,7 +67,7 @@ export function SelfTable({ engine, icicle, focus }: Props & { focus: number }) 
   return (
     <section class="tl-sums" aria-label="self time by name">
       <h3>
-        Self time by name{' '}
+        {icicle.weight === 'device' ? 'Device self time' : 'Self time'} by name{' '}
         <span class="tl-quiet">
           {focus < 0 ? 'everywhere' : `under ${labelOf(strings[icicle.tree.name[focus]!]!)}`}
         </span>
@@ -80,7 +80,7 @@ export function SelfTable({ engine, icicle, focus }: Props & { focus: number }) 
               {sampled ? 'samples' : 'calls'}
             </th>
             <th scope="col" class="num">
-              {icicle.weight === 'device' ? 'device self' : 'self'}
+              self
             </th>
             <th scope="col" class="num">
               share

@@ -13,10 +13,10 @@ export function rowRect(frame: Frame, row: number): { x: number; y: number; widt
   const lane = laneOfRow(frame.model, row);
   const box = lane < 0 ? undefined : frame.layout.boxes[frame.layout.boxOfLane[lane]!];
   if (!box) return null;
-  const { start, duration, depth } = frame.model.rows;
+  const { start, duration } = frame.model.rows;
   const x0 = Math.max(frame.left - 4, xOf(frame, start[row]!));
   const x1 = Math.min(frame.width + 4, xOf(frame, start[row]! + duration[row]!));
-  const y = levelY(box, depth[row]!) + frame.top - frame.scrollTop;
+  const y = levelY(box, frame.model.level[row]!) + frame.top - frame.scrollTop;
   return { x: Math.round(x0), y, width: Math.max(2, Math.round(x1) - Math.round(x0)) };
 }
 

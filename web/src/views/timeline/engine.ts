@@ -194,7 +194,7 @@ export class Engine {
   private showRow(row: number): void {
     const lane = laneOfRow(this.model, row);
     if (lane < 0) return;
-    const level = this.model.rows.depth[row]!;
+    const level = this.model.level[row]!;
     if (this.layout.boxOfLane[lane]! < 0) {
       const hidden = new Set(this.hidden);
       hidden.delete(lane);

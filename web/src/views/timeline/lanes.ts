@@ -2,6 +2,7 @@
 /** What the timeline knows of a report: rows, their tracks by lane and level, and where each stands. */
 import type { Lane, PageStep, PageTimeline } from '../../model/page.js';
 import { KIND_DEVICE, type Rows } from '../../model/rows.js';
+import { placeRows } from './levels.js';
 import { buildTracks, firstSeen, lowerBound, type TrackSet } from './tracks.js';
 
 export interface Model {
@@ -10,6 +11,8 @@ export interface Model {
   steps: PageStep[];
   spanNs: number;
   lanes: Lane[];
+  /** By row: its level in its lane (levels.ts). */
+  level: Uint16Array;
   /** Tracks of lane i: firstTrack[i] + level, up to firstTrack[i + 1]. */
   firstTrack: number[];
   set: TrackSet;
@@ -29,16 +32,14 @@ export function buildModel(
 ): Model {
   const lanes = header.lanes;
   const trackOfRow = new Int32Array(rows.count).fill(-1);
+  const level = new Uint16Array(rows.count);
   const firstTrack: number[] = [];
   let tracks = 0;
   for (const lane of lanes) {
     firstTrack.push(tracks);
-    let levels = 1;
-    for (let row = lane.first; row < lane.last; ++row) {
-      const depth = rows.depth[row]!;
-      trackOfRow[row] = tracks + depth;
-      if (depth >= levels) levels = depth + 1;
-    }
+    let levels = placeRows(rows.start, rows.duration, lane.first, lane.last, level);
+    if (levels === 0) levels = takeDepths(rows, lane, level);
+    for (let row = lane.first; row < lane.last; ++row) trackOfRow[row] = tracks + level[row]!;
     tracks += levels;
   }
   firstTrack.push(tracks);
@@ -53,6 +54,7 @@ export function buildModel(
     steps,
     spanNs: Math.max(1, end),
     lanes,
+    level,
     firstTrack,
     set: buildTracks(rows.count, tracks, rows.start, rows.duration, (row) => trackOfRow[row]!),
     gapSet: buildTracks(gaps.count, 1, gaps.start, gaps.duration, () => 0),
@@ -60,6 +62,16 @@ export function buildModel(
     gapDevice: present ? present.device : null,
     gapsAbsent: 'absent' in header.gaps ? header.gaps.absent : null,
   };
+}
+
+/** Levels as the report has them; returns how many. */
+function takeDepths(rows: Rows, lane: Lane, level: Uint16Array): number {
+  let levels = 1;
+  for (let row = lane.first; row < lane.last; ++row) {
+    level[row] = rows.depth[row]!;
+    levels = Math.max(levels, level[row]! + 1);
+  }
+  return levels;
 }
 
 export function levelsOf(model: Model, lane: number): number {
@@ -82,7 +94,7 @@ export function laneOfRow(model: Model, row: number): number {
 export function positionOfRow(model: Model, row: number): number {
   const lane = laneOfRow(model, row);
   if (lane < 0) return -1;
-  const track = model.set.tracks[model.firstTrack[lane]! + model.rows.depth[row]!]!;
+  const track = model.set.tracks[model.firstTrack[lane]! + model.level[row]!]!;
   return lowerBound(model.set.row, track.from, track.to, row); // rows of a track ascend as well
 }
 

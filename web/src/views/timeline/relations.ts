@@ -2,31 +2,45 @@
 /** How rows hang together: what encloses a row, what launched it, what it launched. */
 import { KIND_DEVICE, KIND_OPERATOR, NO_ROW } from '../../model/rows.js';
 import { laneOfRow, rowAt, type Model } from './lanes.js';
+import { lowerBound } from './tracks.js';
 
 /** Rows that enclose `row` in its lane, nearest first. A binary search for each level. */
 export function enclosing(model: Model, row: number): number[] {
   const lane = laneOfRow(model, row);
-  const { start, duration, depth } = model.rows;
+  const { start, duration } = model.rows;
   const found: number[] = [];
   if (lane < 0) return found;
   const end = start[row]! + duration[row]!;
-  for (let level = depth[row]! - 1; level >= 0; --level) {
+  for (let level = model.level[row]! - 1; level >= 0; --level) {
     const outer = rowAt(model, lane, level, start[row]!, 0);
     if (outer >= 0 && outer !== row && start[outer]! + duration[outer]! >= end) found.push(outer);
   }
   return found;
 }
 
-/** The rows of its lane that `row` encloses are (row, end): they follow it, deeper, before its end. */
+/** Is `inner`, a row of the same lane that does not begin before `row`, inside it? */
+function isInside(model: Model, inner: number, row: number): boolean {
+  const { start, duration } = model.rows;
+  if (model.level[inner]! <= model.level[row]!) return false;
+  return start[inner]! + duration[inner]! <= start[row]! + duration[row]!;
+}
+
+/** The rows of its lane that `row` encloses are among (row, end): those that begin before it ends. */
 export function endOfInner(model: Model, row: number): number {
   const lane = laneOfRow(model, row);
   if (lane < 0) return row + 1;
-  const { start, duration, depth } = model.rows;
-  const last = model.lanes[lane]!.last;
+  const { start, duration } = model.rows;
   const end = start[row]! + duration[row]!;
-  let next = row + 1;
-  while (next < last && start[next]! < end && depth[next]! > depth[row]!) ++next;
-  return next;
+  return Math.max(row + 1, lowerBound(start, row + 1, model.lanes[lane]!.last, end));
+}
+
+/** The first row inside; -1 if there is none. */
+export function firstInside(model: Model, row: number): number {
+  const end = endOfInner(model, row);
+  for (let inner = row + 1; inner < end; ++inner) {
+    if (isInside(model, inner, row)) return inner;
+  }
+  return -1;
 }
 
 export interface Relations {
@@ -68,7 +82,7 @@ export function relationsOf(model: Model, row: number): Relations {
   const end = endOfInner(model, row);
   for (let other = 0; other < rows.count; ++other) {
     const by = rows.cause[other]!;
-    if (by < row || by >= end) continue;
+    if (by < row || by >= end || (by !== row && !isInside(model, by, row))) continue;
     if (rows.kind[other]! >= KIND_DEVICE) {
       ++found.launchedCount;
       found.launchedNs += rows.duration[other]!;

@@ -3,7 +3,7 @@
 import type { Engine } from './engine.js';
 import type { Selection } from './frame.js';
 import { laneOfRow, positionOfRow } from './lanes.js';
-import { enclosing, endOfInner } from './relations.js';
+import { enclosing, firstInside } from './relations.js';
 import { firstSeen, lowerBound } from './tracks.js';
 
 /** The first row in view of a lane's first level; where a walk begins. */
@@ -23,7 +23,7 @@ function along(engine: Engine, by: 1 | -1): Selection {
   if (!selection) return firstOf(engine, 0);
   const lane = laneOfRow(model, selection.row);
   if (lane < 0) return selection;
-  const track = model.set.tracks[model.firstTrack[lane]! + model.rows.depth[selection.row]!]!;
+  const track = model.set.tracks[model.firstTrack[lane]! + model.level[selection.row]!]!;
   const next = positionOfRow(model, selection.row) + by;
   if (next < track.from || next >= track.to) return selection;
   return { type: 'row', row: model.set.row[next]! };
@@ -36,8 +36,9 @@ function across(engine: Engine, by: 1 | -1): Selection {
   if (by < 0) {
     const outer = enclosing(model, row)[0];
     if (outer !== undefined) return { type: 'row', row: outer };
-  } else if (endOfInner(model, row) > row + 1) {
-    return { type: 'row', row: row + 1 };
+  } else {
+    const inner = firstInside(model, row);
+    if (inner >= 0) return { type: 'row', row: inner };
   }
   // Nothing further this way in the lane: the one above or below.
   const box = layout.boxOfLane[laneOfRow(model, row)] ?? -1;
