@@ -56,15 +56,25 @@ class Prompt:
     def end(self):
         """The exit code; everything that is still said is read away."""
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
+        while True:
             try:
-                if select.select([self.fd], [], [], 0.2)[0] and not os.read(self.fd, 65536):
-                    break
+                if select.select([self.fd], [], [], 0.2)[0]:
+                    os.read(self.fd, 65536)
             except OSError:
-                break
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
+                pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid != 0:
+                os.close(self.fd)
+                return os.waitstatus_to_exitcode(status)
+            if time.monotonic() > deadline:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+                os.close(self.fd)
+                raise AssertionError("the prompt does not end")
+
+    def ready(self):
+        """Waits for the prompt. Ctrl-D before it means nothing: the terminal is not the editor's yet."""
+        self.until("hone> ")
 
 
 class PromptTest(unittest.TestCase):
@@ -119,12 +129,14 @@ class PromptTest(unittest.TestCase):
     def test_history_outlives_the_session(self):
         self.prompt.ask("select 'first', 6 * 7;")
         self.prompt.until(r"first +42\n")
+        self.prompt.ready()
         self.prompt.send("\x04")  # Ctrl-D
         self.assertEqual(self.prompt.end(), 0)
         again = Prompt(self.home.name)
         again.until("hone> ")
         again.send("\x1b[A\r")
         again.until(r"first +42\n")
+        again.ready()
         again.send("\x04")
         self.assertEqual(again.end(), 0)
 
@@ -134,6 +146,7 @@ class PromptTest(unittest.TestCase):
         prompt.until(r"\d s, 0 rows so far; Ctrl-C stops the query")
         prompt.send("\x03")
         prompt.until(r"hone: stopped\n")
+        prompt.ready()
         prompt.send("select 'half a li\x03")
         prompt.until(r"\^C\n")
         prompt.ask("select 1 + 1 as two;")
