@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -73,8 +74,14 @@ class Prompt:
                 raise AssertionError("the prompt does not end")
 
     def ready(self):
-        """Waits for the prompt. Ctrl-D before it means nothing: the terminal is not the editor's yet."""
+        """Waits for the prompt, and for the terminal to be the editor's: it takes it just after, and
+        keys like Ctrl-D mean something else before."""
         self.until("hone> ")
+        end = time.monotonic() + 60
+        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
+            if time.monotonic() > end:
+                raise AssertionError("the editor does not take the terminal")
+            time.sleep(0.01)
 
 
 class PromptTest(unittest.TestCase):
@@ -82,7 +89,7 @@ class PromptTest(unittest.TestCase):
         self.home = tempfile.TemporaryDirectory()
         self.addCleanup(self.home.cleanup)
         self.prompt = Prompt(self.home.name)
-        self.prompt.until("hone> ")
+        self.prompt.ready()
 
     def test_queries_and_commands(self):
         prompt = self.prompt
@@ -118,8 +125,10 @@ class PromptTest(unittest.TestCase):
         prompt.send("\r")
         prompt.ask(";")
         prompt.until(r"count\(\*\)\n *\d+\n")
+        prompt.ready()
         prompt.send(".sch\tstep\r")
         prompt.until(r"CREATE TABLE step")
+        prompt.ready()
         prompt.send("select dir\t")
         prompt.send("\x03")
         prompt.until(r"\^C")
@@ -133,7 +142,7 @@ class PromptTest(unittest.TestCase):
         self.prompt.send("\x04")  # Ctrl-D
         self.assertEqual(self.prompt.end(), 0)
         again = Prompt(self.home.name)
-        again.until("hone> ")
+        again.ready()
         again.send("\x1b[A\r")
         again.until(r"first +42\n")
         again.ready()
