@@ -65,6 +65,7 @@ bench: configure
 	@bench/analyze_bench.py $(BENCH_ARGS)
 	@bench/sql_bench.py
 	@bench/page_bench.py
+	@bench/export_bench.py
 
 install: all
 	@cmake --install build --prefix $(PREFIX)

@@ -7,6 +7,7 @@
 
 #include "analyze/grouping.h"
 #include "analyze/sample_time.h"
+#include "analyze/still_open.h"
 
 namespace hone::analyze {
 namespace {
@@ -32,11 +33,10 @@ std::vector<Nanos> DeviceTimeByRow(const trace::Trace& trace) {
 
 // Nearest Python slice around each row, the row itself not counted.
 std::vector<RowId> PythonParents(const trace::HostSlices& host) {
-  std::vector<RowId> around(host.size(), kNoRow);
+  std::vector<RowId> around(host.size(), kNoRow), nearest(host.size(), kNoRow);
   for (RowId i = 0; i < host.size(); ++i) {
-    const RowId parent = host.parent[i];
-    if (parent == kNoRow) continue;
-    around[i] = host.kind[parent] == SliceKind::kPython ? parent : around[parent];
+    around[i] = StillOpen(host, nearest, i);
+    nearest[i] = host.kind[i] == SliceKind::kPython ? i : around[i];
   }
   return around;
 }
@@ -64,9 +64,7 @@ std::vector<PythonRow> Functions(const trace::Trace& trace, const std::vector<Na
     }
     open.push_back(i);
     if (around[i] == kNoRow) continue;
-    // A child that outlives its parent takes no more than the parent has.
-    const Nanos inside = std::min(host.end_ns(i), host.end_ns(around[i])) - host.start_ns[i];
-    by_name[name_of(around[i])].self_ns -= std::max<Nanos>(0, inside);
+    by_name[name_of(around[i])].self_ns -= TimeInside(host, i, around[i]);
   }
   std::vector<PythonRow> rows;
   for (std::uint32_t name = 0; name < by_name.size(); ++name) {

@@ -85,6 +85,7 @@ void AnalyzeCommand::Declare(CLI::App& app) {
       ->option_text("TOOL")
       ->check(OneOf({"tracelens", "hta"}))
       ->expected(1)
+      ->allow_extra_args(false)  // the word after it may be a file
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("what to print");
 

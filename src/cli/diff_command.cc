@@ -65,6 +65,7 @@ void DiffCommand::Declare(CLI::App& app) {
                  "launches; several with commas between")
       ->option_text("WHAT=AMOUNT")
       ->expected(1)
+      ->allow_extra_args(false)  // the word after it may be a file
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("what to ask");
   app.add_option("--rank", rank_, "the rank to compare on both sides; without it the slowest")

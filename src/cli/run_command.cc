@@ -110,6 +110,7 @@ void RunCommand::Declare(CLI::App& app) {
       ->option_text("WHAT,...")
       ->expected(1)
       ->delimiter(',')
+      ->allow_extra_args(false)  // the word after it may be a file
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(OneOf({"ops", "memory", "cuda", "nvtx", "nccl", "python", "loader", "shapes"}))
       ->group("what to record");

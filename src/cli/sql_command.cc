@@ -80,7 +80,7 @@ const VerbInfo& SqlCommand::info() const {
       "share the tables; the column rank tells them apart.",
       {{"hone sql trace.json.gz \"select * from ops limit 10\"",
         "The operators whose kernels take most device time."},
-       {"hone sql trace.json.gz \"select cause, count(*), sum(ms) from gaps group by cause\" --csv",
+       {"hone sql trace.json.gz \"select cause, sum(ms) from gaps group by 1\" --csv",
         "Why the device stood idle, for a spreadsheet."},
        {"hone sql ranks/ \"select rank, avg(ms) from per_step group by rank\"",
         "The mean step of each rank."},

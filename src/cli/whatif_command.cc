@@ -67,6 +67,7 @@ void WhatIfCommand::Declare(CLI::App& app) {
       ->option_text("FIX,...")
       ->expected(1)
       ->delimiter(',')
+      ->allow_extra_args(false)  // the word after it may be a file
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(KnownFix())
       ->group("what to ask");

@@ -65,7 +65,7 @@ std::vector<Nanos> ResampleMedians(std::span<const Nanos> steps, std::size_t res
 
 // Student's t, 97.5 %, over the normal's 1.96: few steps underrate their own spread, and the
 // resampled ones inherit it. What counts is blocks, since steps inside one are alike. Measured by
-// the model of noise_test.cc: two runs of one program cry change in 1 to 6 % of comparisons (9 % at
+// the model of noise_test.cc: two runs of one program cry change in 1 to 5 % of comparisons (8 % at
 // worst: 8 steps half like their neighbours), with 3 to 100 steps that vary by 0.2 to 10 %.
 double SmallSampleFactor(std::size_t steps) {
   static constexpr std::array<double, 14> kStudent = {4.303, 3.182, 2.776, 2.571, 2.447,

@@ -105,7 +105,11 @@ void PerfettoRank::HostSlices() {
       }
       for (; flow != flows.end() && flow->slice <= i; ++flow) {
         if (flow->slice < i) continue;
-        flow->finish ? stream_.EndFlow(ForwardFlow(flow->id)) : stream_.Flow(ForwardFlow(flow->id));
+        if (flow->finish) {
+          stream_.EndFlow(ForwardFlow(flow->id));
+        } else {
+          stream_.Flow(ForwardFlow(flow->id));
+        }
       }
       stream_.End();
     }

@@ -39,6 +39,8 @@ def read_chunks(path):
     """[(table, rows)] of a .hone file as src/wire/file_writer.h lays it out, and the bytes of a torn
     end. Written from the description, so that it does not share the reader's mistakes."""
     data = pathlib.Path(path).read_bytes()
+    if not data:
+        return [], 0  # killed between the file's creation and its first byte
     if data[:8] != b"HONE\r\n\x1a\n":
         raise AssertionError(f"{path}: does not begin like a .hone file: {data[:8]!r}")
     at, chunks = 16, []

@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -56,15 +57,31 @@ class Prompt:
     def end(self):
         """The exit code; everything that is still said is read away."""
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
+        while True:
             try:
-                if select.select([self.fd], [], [], 0.2)[0] and not os.read(self.fd, 65536):
-                    break
+                if select.select([self.fd], [], [], 0.2)[0]:
+                    os.read(self.fd, 65536)
             except OSError:
-                break
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
+                pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid != 0:
+                os.close(self.fd)
+                return os.waitstatus_to_exitcode(status)
+            if time.monotonic() > deadline:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+                os.close(self.fd)
+                raise AssertionError("the prompt does not end")
+
+    def ready(self):
+        """Waits for the prompt, and for the terminal to be the editor's: it takes it just after, and
+        keys like Ctrl-D mean something else before."""
+        self.until("hone> ")
+        end = time.monotonic() + 60
+        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
+            if time.monotonic() > end:
+                raise AssertionError("the editor does not take the terminal")
+            time.sleep(0.01)
 
 
 class PromptTest(unittest.TestCase):
@@ -72,7 +89,7 @@ class PromptTest(unittest.TestCase):
         self.home = tempfile.TemporaryDirectory()
         self.addCleanup(self.home.cleanup)
         self.prompt = Prompt(self.home.name)
-        self.prompt.until("hone> ")
+        self.prompt.ready()
 
     def test_queries_and_commands(self):
         prompt = self.prompt
@@ -108,8 +125,10 @@ class PromptTest(unittest.TestCase):
         prompt.send("\r")
         prompt.ask(";")
         prompt.until(r"count\(\*\)\n *\d+\n")
+        prompt.ready()
         prompt.send(".sch\tstep\r")
         prompt.until(r"CREATE TABLE step")
+        prompt.ready()
         prompt.send("select dir\t")
         prompt.send("\x03")
         prompt.until(r"\^C")
@@ -119,12 +138,14 @@ class PromptTest(unittest.TestCase):
     def test_history_outlives_the_session(self):
         self.prompt.ask("select 'first', 6 * 7;")
         self.prompt.until(r"first +42\n")
+        self.prompt.ready()
         self.prompt.send("\x04")  # Ctrl-D
         self.assertEqual(self.prompt.end(), 0)
         again = Prompt(self.home.name)
-        again.until("hone> ")
+        again.ready()
         again.send("\x1b[A\r")
         again.until(r"first +42\n")
+        again.ready()
         again.send("\x04")
         self.assertEqual(again.end(), 0)
 
@@ -134,6 +155,7 @@ class PromptTest(unittest.TestCase):
         prompt.until(r"\d s, 0 rows so far; Ctrl-C stops the query")
         prompt.send("\x03")
         prompt.until(r"hone: stopped\n")
+        prompt.ready()
         prompt.send("select 'half a li\x03")
         prompt.until(r"\^C\n")
         prompt.ask("select 1 + 1 as two;")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are not what they should be.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -127,7 +128,8 @@ TEST(NsysOpen, FewPagesThatClaimMillionsOfRows) {
 class NsysFile : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(TempDir()) / "hone nsys #1?%41&x=y";
+    folder_ =
+        std::filesystem::path(TempDir()) / ("hone nsys #1?%41&x=y " + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

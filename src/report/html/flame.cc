@@ -6,10 +6,13 @@
 
 #include "analyze/sample_time.h"
 #include "analyze/source_frame.h"
+#include "analyze/still_open.h"
 
 namespace hone::report {
 namespace {
 
+using analyze::StillOpen;
+using analyze::TimeInside;
 using trace::kNoRow;
 using trace::RowId;
 using trace::SliceKind;
@@ -84,21 +87,6 @@ bool HasKind(const trace::Trace& trace, SliceKind kind) {
 }
 
 }  // namespace
-
-RowId StillOpen(const trace::HostSlices& host, std::vector<RowId>& nearest, RowId row) {
-  if (host.parent[row] == kNoRow) return kNoRow;
-  RowId& handed_on = nearest[host.parent[row]];
-  RowId around = handed_on;
-  while (around != kNoRow && host.end_ns(around) <= host.start_ns[row]) {
-    around = host.parent[around] == kNoRow ? kNoRow : nearest[host.parent[around]];
-  }
-  handed_on = around;  // what has ended has ended for all that come later
-  return around;
-}
-
-Nanos TimeInside(const trace::HostSlices& host, RowId row, RowId around) {
-  return std::max<Nanos>(0, std::min(host.end_ns(row), host.end_ns(around)) - host.start_ns[row]);
-}
 
 Known<Flame> FlameByOp(const Input& input, PageStrings& strings) {
   if (HasKind(input.trace, SliceKind::kOp)) return ByNesting(input.trace, SliceKind::kOp, strings);

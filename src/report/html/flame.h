@@ -19,15 +19,6 @@ struct Flame {
   bool device = true;  // the second weight is known
 };
 
-// For trees over host slices, `nearest` by row: the nearest slice that counts, around it or itself.
-// What the parent of `row` hands on, and still runs: slices that cross the end of the one around
-// them have parents that ended before their children begin. To be asked in the order of rows;
-// shortens the way for those that follow.
-trace::RowId StillOpen(const trace::HostSlices& host, std::vector<trace::RowId>& nearest,
-                       trace::RowId row);
-// A slice that outlives the one around it takes no more than that one has.
-Nanos TimeInside(const trace::HostSlices& host, trace::RowId row, trace::RowId around);
-
 // Operators by nesting, and the API calls inside them.
 Known<Flame> FlameByOp(const Input& input, PageStrings& strings);
 // Modules by nesting, and under each the operators that it called. A backward operator stands under

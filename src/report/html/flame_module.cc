@@ -7,6 +7,7 @@
 
 #include "analyze/forward_index.h"
 #include "analyze/lineage.h"
+#include "analyze/still_open.h"
 #include "report/html/flame.h"
 #include "trace/record_again.h"
 
@@ -73,7 +74,7 @@ class ModuleTree {
     const trace::HostSlices& host = trace_.host;
     std::vector<RowId> giver(host.size(), kNoRow);
     for (RowId i = 0; i < host.size(); ++i) {
-      giver[i] = StillOpen(host, giver, i);
+      giver[i] = analyze::StillOpen(host, giver, i);
       const std::uint32_t above = giver[i] == kNoRow ? kNoNode : module_[giver[i]];
       const std::uint32_t own = OwnModule(i, above, linked);
       module_[i] = own == kNoNode ? above : own;
@@ -113,7 +114,7 @@ class ModuleTree {
     const trace::HostSlices& host = trace_.host;
     std::vector<RowId> nearest(host.size(), kNoRow);  // that counts, around the row or itself
     for (RowId i = 0; i < host.size(); ++i) {
-      const RowId around = StillOpen(host, nearest, i);
+      const RowId around = analyze::StillOpen(host, nearest, i);
       nearest[i] = around;
       if (around != kNoRow) node_[i] = node_[around];
       const bool is_module = lineage_.module[i] == i;
@@ -123,7 +124,8 @@ class ModuleTree {
           module_[around] == module_[i]) {
         continue;
       }
-      if (around != kNoRow) flame_.tree.AddSelf(node_[around], -TimeInside(host, i, around));
+      if (around != kNoRow)
+        flame_.tree.AddSelf(node_[around], -analyze::TimeInside(host, i, around));
       node_[i] = is_module ? module_[i] : flame_.tree.Child(module_[i], strings_.Of(host.name[i]));
       flame_.tree.AddSelf(node_[i], host.duration_ns[i]);
       flame_.tree.AddCalls(node_[i], 1);

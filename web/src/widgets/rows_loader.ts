@@ -27,11 +27,7 @@ async function open(report: Report): Promise<Loaded> {
   try {
     return { state: 'ready', rows: await loadRows(text, timeline) };
   } catch (error) {
-    const what = error instanceof Error ? error.message : String(error);
-    return {
-      state: 'failed',
-      why: `the rows in this file cannot be read (${what}); write it again`,
-    };
+    return { state: 'failed', why: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -28,7 +28,7 @@ export function useTheme(): [Theme, () => void] {
   }, []);
 
   // Set while rendering, so that whoever reads colours in an effect reads the new ones.
-  if (chosen) document.documentElement.dataset['theme'] = chosen;
+  document.documentElement.dataset['theme'] = theme;
 
   const toggle = () => {
     const next: Theme = theme === 'dark' ? 'light' : 'dark';

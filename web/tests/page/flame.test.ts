@@ -20,17 +20,17 @@ test('a click zooms in, the path leads out', async () => {
   expect(tip).toMatch(/total .*self .*of all .* %.*calls \d/s);
   await page.mouse.click(box.x + 20, box.y + 30);
   const path = page.locator('.fl-path');
-  expect(await path.getByRole('button').count()).toBe(3);
+  await expect.poll(() => path.getByRole('button').count()).toBe(3);
   const name = tip.split('\n')[0] ?? '?';
-  expect(await page.locator('.tl-details h3').innerText()).toBe(name);
+  await expect.poll(() => page.locator('.tl-details h3').innerText()).toBe(name);
   await page.waitForFunction(() => /node=\d+/.test(location.hash));
   await page.reload();
   await page.waitForSelector('.fl-path');
-  expect(await page.locator('.tl-details h3').innerText()).toBe(name);
+  await expect.poll(() => page.locator('.tl-details h3').innerText()).toBe(name);
   await page.keyboard.press('Escape');
-  expect(await path.getByRole('button').count()).toBe(2);
+  await expect.poll(() => path.getByRole('button').count()).toBe(2);
   await path.getByRole('button', { name: 'all' }).click();
-  expect(await path.getByRole('button').count()).toBe(1);
+  await expect.poll(() => path.getByRole('button').count()).toBe(1);
   await done();
 });
 
@@ -43,11 +43,11 @@ test('keys walk and zoom', async () => {
   const inner = await page.locator('.tl-details h3').innerText();
   expect(inner).not.toBe(top);
   await page.keyboard.press('ArrowUp');
-  expect(await page.locator('.tl-details h3').innerText()).toBe(top);
+  await expect.poll(() => page.locator('.tl-details h3').innerText()).toBe(top);
   await page.keyboard.press('ArrowRight');
-  expect(await page.locator('.tl-details h3').innerText()).not.toBe(top);
+  await expect.poll(() => page.locator('.tl-details h3').innerText()).not.toBe(top);
   await page.keyboard.press('Enter');
-  expect(await page.locator('.fl-path').getByRole('button').count()).toBe(2);
+  await expect.poll(() => page.locator('.fl-path').getByRole('button').count()).toBe(2);
   await done();
 });
 
@@ -61,7 +61,7 @@ test('search says how much of the time it finds', async () => {
     ),
   );
   await page.keyboard.press('Enter');
-  expect(await page.locator('.tl-details h3').innerText()).toMatch(/conv/i);
+  await expect.poll(() => page.locator('.tl-details h3').innerText()).toMatch(/conv/i);
   await done();
 });
 

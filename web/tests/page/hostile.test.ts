@@ -10,13 +10,15 @@ test('a name that looks like HTML is shown and does nothing', async () => {
   const { page, done } = await open('hostile', '#tab=kernels');
   await page.getByRole('searchbox').fill('onerror');
   const cell = page.locator('.grid-row > div').first();
-  expect(await cell.textContent()).toContain(HOSTILE.slice(0, -1));
+  await expect.poll(() => cell.textContent()).toContain(HOSTILE.slice(0, -1));
   await cell.click();
-  expect(await page.locator('.detail code').textContent()).toContain('<img src=x onerror=');
+  await expect
+    .poll(() => page.locator('.detail code').textContent())
+    .toContain('<img src=x onerror=');
   for (const tab of ['overview', 'timeline', 'flame', 'ops', 'steps', 'efficiency']) {
     await page.evaluate((to) => (location.hash = `#tab=${to}`), tab);
     await page.waitForTimeout(200);
-    expect(await page.locator('img').count()).toBe(0);
+    await expect.poll(() => page.locator('img').count()).toBe(0);
   }
   await page.evaluate(() => (location.hash = '#tab=timeline&q=onerror'));
   await page.waitForTimeout(300);

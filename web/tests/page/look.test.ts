@@ -23,7 +23,7 @@ test('on paper every finding is open and nothing is to be pressed', async () => 
   await page.emulateMedia({ media: 'print' });
   const closed = page.locator('.finding details:not([open])');
   await expect.poll(() => closed.count(), { timeout: 5000 }).toBe(0);
-  expect(await page.locator('nav').isVisible()).toBe(false);
+  await expect.poll(() => page.locator('nav').isVisible()).toBe(false);
   expect((await page.pdf()).length).toBeGreaterThan(10_000);
   await done();
 });

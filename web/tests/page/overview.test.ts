@@ -31,16 +31,18 @@ test('the first screen says what is wrong and what to type', async () => {
 test('a what-if switch changes the predicted step, and the link keeps it', async () => {
   const { page, done } = await open('resnet');
   const answer = page.locator('.answer');
-  expect(await answer.innerText()).toContain('Switch fixes on');
+  await expect.poll(() => answer.innerText()).toContain('Switch fixes on');
   await page.getByRole('checkbox', { name: /batches are ready when they are asked for/ }).check();
-  expect(await answer.innerText()).toMatch(/190 → 89\.0 ms a step \(87\.0–98\.6\), 2\.1x/);
+  await expect
+    .poll(() => answer.innerText())
+    .toMatch(/190 → 89\.0 ms a step \(87\.0–98\.6\), 2\.1x/);
   await page.getByRole('checkbox', { name: /matrix work runs on tensor cores/ }).check();
-  expect(await answer.innerText()).toMatch(/190 → 45\.\d ms/);
+  await expect.poll(() => answer.innerText()).toMatch(/190 → 45\.\d ms/);
   await page.waitForFunction(() => location.hash.includes('fix=3'));
   await page.reload();
-  expect(await answer.innerText()).toMatch(/190 → 45\.\d ms/);
+  await expect.poll(() => answer.innerText()).toMatch(/190 → 45\.\d ms/);
   await page.getByRole('button', { name: 'fix none' }).click();
-  expect(await answer.innerText()).toContain('Switch fixes on');
+  await expect.poll(() => answer.innerText()).toContain('Switch fixes on');
   await done();
 });
 
@@ -71,9 +73,9 @@ test('a finding leads to its place in the timeline and back', async () => {
 test('keys: help, next view, filter', async () => {
   const { page, done } = await open('resnet');
   await page.keyboard.press('?');
-  expect(await page.getByRole('dialog').innerText()).toContain('previous and next view');
+  await expect.poll(() => page.getByRole('dialog').innerText()).toContain('previous and next view');
   await page.keyboard.press('Escape');
-  expect(await page.getByRole('dialog').count()).toBe(0);
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   for (let i = 0; i < 3; ++i) await page.keyboard.press(']');
   await page.getByRole('table', { name: 'operators' }).waitFor();
   await page.keyboard.press('/');

@@ -49,9 +49,9 @@ test('arrow keys walk the rows and show each in full', async () => {
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowDown');
   const second = (await column(page, 'ops', 1))[1] ?? '?';
-  expect(await page.locator('.detail code').innerText()).toBe(second);
+  await expect.poll(() => page.locator('.detail code').innerText()).toBe(second);
   await page.keyboard.press('End');
-  expect(await page.locator('.grid-row.selected').isVisible()).toBe(true);
+  await expect.poll(() => page.locator('.grid-row.selected').isVisible()).toBe(true);
   await page.getByRole('button', { name: 'find in timeline' }).click();
   await page.waitForSelector('.tl-scroll canvas');
   expect(await page.evaluate(() => location.hash)).toContain('q=');

@@ -78,16 +78,16 @@ test('search counts, n and N walk, Esc drops', async () => {
   );
   await page.keyboard.press('Enter');
   await page.locator('.tl-scroll canvas').focus();
-  expect(await count.innerText()).toBe('1 of 4 matches');
-  expect(await details(page)).toContain('Optimizer.step#');
+  await expect.poll(() => count.innerText()).toBe('1 of 4 matches');
+  await expect.poll(() => details(page)).toContain('Optimizer.step#');
   await page.keyboard.press('n');
-  expect(await count.innerText()).toBe('2 of 4 matches');
+  await expect.poll(() => count.innerText()).toBe('2 of 4 matches');
   await page.keyboard.press('Shift+N');
   await page.keyboard.press('Shift+N');
-  expect(await count.innerText()).toBe('4 of 4 matches');
+  await expect.poll(() => count.innerText()).toBe('4 of 4 matches');
   await page.waitForFunction(() => location.hash.includes('q=optimizer'));
   await page.keyboard.press('Escape');
-  expect(await page.locator('.tl-details').count()).toBe(0);
+  await expect.poll(() => page.locator('.tl-details').count()).toBe(0);
   await page.keyboard.press('Escape');
   expect(await page.getByRole('searchbox').first().inputValue()).toBe('');
   await done();
@@ -103,7 +103,7 @@ test('a search may be a regular expression, and says when it is none', async () 
   );
   await box.fill('/(/');
   await page.waitForTimeout(100);
-  expect(await count.innerText()).toMatch(/unterminated group/i);
+  await expect.poll(() => count.innerText()).toMatch(/unterminated group/i);
   await box.fill('no such name');
   await page.waitForFunction(() => document.querySelector('.tl-count')?.textContent === 'no match');
   await done();
@@ -134,12 +134,12 @@ test('a kernel leads to its call and operator, the operator to its kernels', asy
 test('a backward operator leads to its forward one, and back', async () => {
   const { page, done } = await openTimeline('&q=evaluate_function: NllLossBackward0');
   await page.keyboard.press('n');
-  expect(await details(page)).toMatch(/forward operator\s+aten::nll_loss_forward/);
+  await expect.poll(() => details(page)).toMatch(/forward operator\s+aten::nll_loss_forward/);
   await page
     .locator('.tl-details')
     .getByRole('button', { name: /nll_loss_forward/ })
     .click();
-  expect(await details(page)).toMatch(/backward operator\s+.*NllLossBackward0/);
+  await expect.poll(() => details(page)).toMatch(/backward operator\s+.*NllLossBackward0/);
   await done();
 });
 
@@ -167,13 +167,13 @@ test('arrow keys walk along a level, out and in', async () => {
   const { page, done } = await openTimeline('&q=/^ProfilerStep/');
   await page.keyboard.press('n');
   await page.locator('.tl-scroll canvas').focus();
-  expect(await details(page)).toContain('ProfilerStep#2');
+  await expect.poll(() => details(page)).toContain('ProfilerStep#2');
   await page.keyboard.press('ArrowRight');
-  expect(await details(page)).toContain('ProfilerStep#3');
+  await expect.poll(() => details(page)).toContain('ProfilerStep#3');
   await page.keyboard.press('ArrowDown');
-  expect(await details(page)).toContain('enumerate(DataLoader)');
+  await expect.poll(() => details(page)).toContain('enumerate(DataLoader)');
   await page.keyboard.press('ArrowUp');
-  expect(await details(page)).toContain('ProfilerStep#3');
+  await expect.poll(() => details(page)).toContain('ProfilerStep#3');
   await page.keyboard.press('f');
   const fitted = await windowOf(page);
   expect(fitted[0]).toBeLessThan(197_772_373);
@@ -186,7 +186,7 @@ test('a marked span is summed by name', async () => {
   await page.keyboard.press('n');
   await page.keyboard.press('m');
   const sums = page.locator('.tl-sums');
-  expect(await sums.locator('h3').innerText()).toMatch(/Marked span\s+200\.3 ms/);
+  await expect.poll(() => sums.locator('h3').innerText()).toMatch(/Marked span\s+200\.3 ms/);
   await sums.getByRole('button', { name: 'all', exact: true }).click();
   const step = sums.locator('tr', { hasText: 'ProfilerStep#3' });
   expect(await step.locator('td').allInnerTexts()).toEqual([
@@ -196,7 +196,7 @@ test('a marked span is summed by name', async () => {
     '200.3 ms',
   ]);
   await page.keyboard.press('Escape');
-  expect(await sums.locator('h3').innerText()).toContain('In view');
+  await expect.poll(() => sums.locator('h3').innerText()).toContain('In view');
   const box = await page.locator('.tl-scroll canvas').boundingBox();
   if (!box) throw new Error('no canvas');
   await page.keyboard.down('Shift');
@@ -205,28 +205,28 @@ test('a marked span is summed by name', async () => {
   await page.mouse.move(box.x + 700, box.y + 250, { steps: 4 });
   await page.mouse.up();
   await page.keyboard.up('Shift');
-  expect(await sums.locator('h3').innerText()).toContain('Marked span');
+  await expect.poll(() => sums.locator('h3').innerText()).toContain('Marked span');
   await page.keyboard.press('0');
   await page.waitForTimeout(100);
   // The second step, in the line of the steps.
   await page.mouse.click(box.x + 212 + (box.width - 212) * 0.4, box.y + 32);
-  expect(await sums.locator('h3').innerText()).toMatch(/Marked span\s+200\.3 ms/);
+  await expect.poll(() => sums.locator('h3').innerText()).toMatch(/Marked span\s+200\.3 ms/);
   await done();
 });
 
 test('gaps are named, and lead to what explains them', async () => {
   const { page, done } = await openTimeline();
   const legend = page.locator('.tl-legend');
-  expect(await legend.innerText()).toMatch(/GPU 0 idle.*waiting for data\s+321\.\d ms/s);
+  await expect.poll(() => legend.innerText()).toMatch(/GPU 0 idle.*waiting for data\s+321\.\d ms/s);
   await legend.getByRole('button', { name: /waiting for data/ }).click();
-  expect(await details(page)).toContain('GPU 0 idle: waiting for data');
-  expect(await details(page)).toMatch(/duration\s+11\d\.\d ms/);
+  await expect.poll(() => details(page)).toContain('GPU 0 idle: waiting for data');
+  await expect.poll(() => details(page)).toMatch(/duration\s+11\d\.\d ms/);
   await page.locator('.tl-details .tl-row').first().click();
-  expect(await details(page)).toContain('lane');
+  await expect.poll(() => details(page)).toContain('lane');
   await page.keyboard.press('0');
   await page.keyboard.press('Escape');
   await page.keyboard.press('g');
-  expect(await details(page)).toContain('GPU 0 idle:');
+  await expect.poll(() => details(page)).toContain('GPU 0 idle:');
   await done();
 });
 
@@ -234,10 +234,10 @@ test('lanes are closed, hidden and found by name', async () => {
   const { page, done } = await openTimeline();
   await page.locator('.tl-lanes summary').click();
   await page.getByRole('searchbox', { name: /show only lanes/ }).fill('stream');
-  expect(await page.locator('.tl-lanes summary').innerText()).toMatch(/4 of 7 lanes/);
+  await expect.poll(() => page.locator('.tl-lanes summary').innerText()).toMatch(/4 of 7 lanes/);
   await page.getByRole('button', { name: 'show all' }).click();
   await page.getByRole('checkbox', { name: /stream 30/ }).uncheck();
-  expect(await page.locator('.tl-lanes summary').innerText()).toMatch(/6 of 7 lanes/);
+  await expect.poll(() => page.locator('.tl-lanes summary').innerText()).toMatch(/6 of 7 lanes/);
   const tall = () => page.locator('.tl-scroll > div').evaluate((div) => div.clientHeight);
   await page.setViewportSize({ width: 1600, height: 480 });
   await page.waitForTimeout(200);
@@ -249,19 +249,19 @@ test('lanes are closed, hidden and found by name', async () => {
 
 test('a link brings back window, pick and search', async () => {
   const { page, done } = await openTimeline('&t=310000000,410000000&row=0&q=cuda');
-  expect(await details(page)).toContain('ProfilerStep#2');
+  await expect.poll(() => details(page)).toContain('ProfilerStep#2');
   expect(await page.getByRole('searchbox').first().inputValue()).toBe('cuda');
-  expect(await page.locator('.tl-sums h3').innerText()).toContain('100.0 ms from 310.0');
+  await expect.poll(() => page.locator('.tl-sums h3').innerText()).toContain('100.0 ms from 310.0');
   await done();
 });
 
 test('the places of a finding are shown one after the other', async () => {
   const { page, done } = await openTimeline('&finding=0');
   const bar = page.locator('.tl-places');
-  expect(await bar.innerText()).toMatch(/place 1 of \d/);
+  await expect.poll(() => bar.innerText()).toMatch(/place 1 of \d/);
   const first = await windowOf(page);
   await bar.getByRole('button', { name: 'next place' }).click();
-  expect(await bar.innerText()).toMatch(/place 2 of \d/);
+  await expect.poll(() => bar.innerText()).toMatch(/place 2 of \d/);
   expect((await windowOf(page))[0]).toBeGreaterThan(first[0]);
   await bar.getByRole('button', { name: /back to the finding/ }).click();
   await page.getByText('What to do').waitFor();
@@ -279,9 +279,9 @@ test('a click picks, the pointer shows what it is over', async () => {
   // The thread stands under four streams of one level each.
   const y = box.y + 63 + 4 * 26 + 12;
   await page.mouse.move(box.x + 800, y);
-  expect(await page.locator('.tl-tip').innerText()).toContain('ProfilerStep#4');
+  await expect.poll(() => page.locator('.tl-tip').innerText()).toContain('ProfilerStep#4');
   await page.mouse.click(box.x + 800, y);
-  expect(await details(page)).toContain('ProfilerStep#4');
+  await expect.poll(() => details(page)).toContain('ProfilerStep#4');
   await done();
 });
 

@@ -8,7 +8,9 @@ export default defineConfig({
     globalSetup: ['tests/page/make_pages.ts'],
     fileParallelism: false,
     isolate: false,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
+    // The page answers a key or a click with its next frame, which a loaded machine draws late.
+    expect: { poll: { timeout: 15_000 } },
     hookTimeout: 60_000,
   },
 });
