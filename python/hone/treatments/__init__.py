@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Treatments: known optimizations that are put into a program from outside, one file each.
+
+A treatment declares what it is, finds out from a first run whether it has anything to do here, puts
+itself into a program, and says afterwards whether it really took effect. It never leaves a program
+half treated: what cannot be done safely raises Unfit, and the program runs as it would have.
+"""
+import importlib
+
+EXACT, NUMERIC, OPTIMIZATION = "exact", "numeric", "optimization"
+
+# In the order in which they are put in: what others build on comes first.
+NAMES = (
+    "intra_op_threads", "cpu_affinity", "numa_binding", "allocator_settings",
+    "loader_workers", "pinned_memory", "non_blocking_copies",
+    "tf32", "cudnn_benchmark", "sdpa_attention", "channels_last", "gradient_checkpointing",
+    "bf16_autocast", "fp16_autocast",
+    "fused_optimizer", "foreach_optimizer", "set_to_none",
+    "compile_default", "compile_reduce_overhead", "compile_max_autotune", "compile_regional",
+    "compiled_autograd", "batch_size",
+)
+
+
+class Unfit(Exception):
+    """This treatment has nothing to do here, or must not; the text says why, for people."""
+
+
+class Treatment:
+    name = ""      # "loader-workers"; the file is loader_workers.py
+    title = ""     # "load data in worker processes"
+    risk = EXACT
+    group = ""     # at most one of a group stands in a recipe
+    cures = ()     # rules of the doctor: ("input-bound",)
+    prior = 1.0    # factor to expect where nothing better is known, with its source in a comment
+    extra_s = 0.0  # that a trial takes longer
+
+    # In the describing run, when it ends. `seen` is a _seen.Seen.
+
+    @classmethod
+    def variants(cls, seen):
+        """A list of (options, title), most promising first, or raises Unfit."""
+        raise NotImplementedError
+
+    @classmethod
+    def where(cls, seen):
+        """"train.py:30", the line that would change, or ""."""
+        return ""
+
+    @classmethod
+    def code(cls, seen, options):
+        """The change that makes it permanent, a line or a few, in the program's own names where known."""
+        raise NotImplementedError
+
+    @classmethod
+    def edits(cls, seen, options):
+        """A list of _patch.Edit for the program's own files; empty: only `code` can be told."""
+        return []
+
+    # In a trial.
+
+    def __init__(self, session, options):
+        self.session, self.options = session, options
+        self.state, self.hits, self.why = "not applicable", 0, "nothing in the program asked for it"
+
+    def install(self):
+        """Before the program's first line, or when hone.apply is called: torch may or may not be there."""
+
+    def optimizer_made(self, optimizer, arguments):
+        """`arguments`: as the program gave them, by name."""
+
+    def root(self, module):
+        """Before the first call of each outermost module that is trained, and on its first call only."""
+
+    def hit(self, count=1):
+        self.state, self.why = "applied", ""
+        self.hits += count
+
+    def inert(self, why):
+        """The program does this itself."""
+        if self.state != "applied":
+            self.state, self.why = "inert", why
+
+    def failed(self, why):
+        self.state, self.why = "failed", why
+
+
+def load(name):
+    """The class of a treatment by its name: "loader-workers"."""
+    module = importlib.import_module(__name__ + "." + name.replace("-", "_"))
+    return module.TREATMENT
