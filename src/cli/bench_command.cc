@@ -2,45 +2,21 @@
 #include "cli/bench_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <filesystem>
 
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "bench/recorded.h"
 #include "bench/result_file.h"
 #include "bench/same_work.h"
 #include "cli/bench_progress.h"
+#include "cli/work_folder.h"
 #include "record/installation.h"
 #include "report/bench/bench_svg.h"
 #include "report/bench/bench_text.h"
 
 namespace hone::cli {
 namespace {
-
-// "90", "90s", "10m", "1h", "1.5h" -> seconds; below 0 for what is no length of time.
-double ParseSeconds(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || !(number >= 0) || number > 1e7) return -1;
-  const std::string unit(end, text.data() + text.size());
-  if (unit.empty() || unit == "s") return number;
-  if (unit == "m" || unit == "min") return number * 60;
-  return unit == "h" ? number * 3600 : -1;
-}
-
-CLI::Validator LengthOfTime() {
-  CLI::Validator validator{std::string()};
-  validator.operation([](std::string& value) -> std::string {
-    if (ParseSeconds(value) > 0) return {};
-    return fmt::format("{} is not a length of time; write 90s, 10m or 1h", Printable(value, false));
-  });
-  return validator;
-}
 
 // A B, from "A.. -- B..".
 std::vector<std::vector<std::string>> Split(const std::vector<std::string>& words,
@@ -56,33 +32,6 @@ std::vector<std::vector<std::string>> Split(const std::vector<std::string>& word
   }
   return commands;
 }
-
-// Outputs of the programs; gone with the object unless it is kept.
-class Folder {
- public:
-  static Result<Folder> Make() {
-    const char* base = std::getenv("TMPDIR");
-    std::string path =
-        fmt::format("{}/hone-bench-XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp");
-    if (::mkdtemp(path.data()) == nullptr) {
-      return Error(fmt::format("{}: cannot be made: {}; set TMPDIR", path, std::strerror(errno)));
-    }
-    return Folder(path);
-  }
-  Folder(Folder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
-  Folder& operator=(Folder&&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty() && !kept_) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-  void Keep() { kept_ = true; }
-
- private:
-  explicit Folder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-  bool kept_ = false;
-};
 
 void Say(Console& console, std::string_view message) {
   console.err << "hone bench: " << Printable(message, LocaleIsUtf8()) << '\n';
@@ -233,34 +182,6 @@ Result<bench::ExperimentPlan> BenchCommand::Plan() const {
   return plan;
 }
 
-Status BenchCommand::UseMetric(bench::Benchmark& benchmark, const std::string& whose) const {
-  const Result<bench::Metric> metric = bench::ParseMetric(metric_, higher_);
-  if (!metric) return Error(metric.error());
-  if (metric->name == benchmark.metric.name) return Ok();
-  for (bench::Arm& arm : benchmark.arms) {
-    for (bench::Run& run : arm.runs) {
-      run.value.reset();
-      const Known<double> value = bench::ValueOf(run, *metric);
-      if (!value) return Error(fmt::format("{}: {}", whose, value.why_not()));
-      run.value = *value;
-    }
-  }
-  benchmark.metric = *metric;
-  return Ok();
-}
-
-Result<bench::Benchmark> BenchCommand::Against(const bench::Benchmark& saved,
-                                               bench::Benchmark measured) const {
-  measured.arms.insert(measured.arms.begin(), saved.arms[0]);
-  measured.arms[0].name = "A";
-  measured.arms[1].name = "B";
-  measured.paired = false;
-  const std::size_t runs = std::min(measured.arms[0].runs.size(), measured.arms[1].runs.size());
-  if (runs == 0) return measured;
-  bench::CompareAll(measured, {{static_cast<int>(runs), stats::kAlpha}}, Comparing());
-  return measured;
-}
-
 Result<bench::Benchmark> BenchCommand::Measure(Console& console, int& code) const {
   code = kExitUsage;
   Result<bench::ExperimentPlan> plan = Plan();
@@ -276,7 +197,7 @@ Result<bench::Benchmark> BenchCommand::Measure(Console& console, int& code) cons
     saved.push_back(std::move(*read));
   }
   code = kExitFailed;
-  Result<Folder> folder = Folder::Make();
+  Result<WorkFolder> folder = WorkFolder::Make("hone-bench");
   if (!folder) return std::move(folder).error();
   plan->folder = folder->path();
   const Result<record::Installation> installation = record::FindInstallation();
@@ -287,51 +208,27 @@ Result<bench::Benchmark> BenchCommand::Measure(Console& console, int& code) cons
   progress.Erase();
   if (!benchmark) folder->Keep();
   if (!benchmark || saved.empty()) return benchmark;
-  return Against(saved[0], std::move(*benchmark));
+  return bench::Against(saved[0], std::move(*benchmark), Comparing());
 }
 
 Result<bench::Benchmark> BenchCommand::Read(int& code) const {
   code = kExitUsage;
   HONE_RETURN_IF_ERROR(Check(0));
   code = kExitUnreadable;
-  std::vector<bench::Benchmark> read;
+  std::vector<bench::Recording> recordings;
   for (const std::string& path : files_) {
     Result<bench::Benchmark> one = bench::ReadBenchJson(path);
     if (!one) return one;
     if (metric_option_->count() > 0) HONE_RETURN_IF_ERROR(UseMetric(*one, path));
-    if (files_.size() > 1 && one->arms.size() > 1) {
-      return Error(fmt::format(
-          "{}: holds {} arms; of several files each must hold one (--save with one command)", path,
-          one->arms.size()));
-    }
-    read.push_back(std::move(*one));
+    recordings.push_back({path, std::move(*one)});
   }
-  bench::Benchmark benchmark = std::move(read[0]);
-  for (std::size_t i = 1; i < read.size(); ++i) {
-    if (read[i].metric.name != benchmark.metric.name) {
-      return Error(fmt::format("{} holds {}, {} holds {}; choose one with --metric", files_[0],
-                               benchmark.metric.name, files_[i], read[i].metric.name));
-    }
-    benchmark.arms.push_back(std::move(read[i].arms[0]));
-    benchmark.paired = false;
-  }
-  if (benchmark.arms.size() < 2) {
-    return Error(
-        fmt::format("{}: holds one arm; name a second file to compare it with", files_[0]));
-  }
-  std::size_t pairs = SIZE_MAX;
-  for (std::size_t i = 0; i < benchmark.arms.size(); ++i) {
-    benchmark.arms[i].name = bench::ArmName(i);
-    pairs = std::min(pairs, benchmark.arms[i].runs.size());
-  }
-  const int arms = static_cast<int>(benchmark.arms.size());
-  // Taken in turns, the looks were taken too; of two files nobody looked before.
-  const auto looks =
-      benchmark.paired
-          ? stats::PlanLooks(std::max(20, static_cast<int>(pairs)), arms - 1)
-          : std::vector<stats::Look>{{static_cast<int>(pairs), stats::kAlpha / (arms - 1)}};
-  bench::CompareAll(benchmark, looks, Comparing());
-  return benchmark;
+  return bench::Together(std::move(recordings), Comparing());
+}
+
+Status BenchCommand::UseMetric(bench::Benchmark& benchmark, const std::string& whose) const {
+  const Result<bench::Metric> metric = bench::ParseMetric(metric_, higher_);
+  if (!metric) return Error(metric.error());
+  return bench::UseMetric(benchmark, *metric, whose);
 }
 
 int BenchCommand::WritePictures(const bench::Benchmark& benchmark, Console& console) const {

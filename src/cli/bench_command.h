@@ -29,8 +29,6 @@ class BenchCommand : public Verb {
   // The two ways to a benchmark: runs now, or files. On failure `code` is what to exit with.
   Result<bench::Benchmark> Measure(Console& console, int& code) const;
   Result<bench::Benchmark> Read(int& code) const;
-  // The saved one as A, what was measured now as B.
-  Result<bench::Benchmark> Against(const bench::Benchmark& saved, bench::Benchmark measured) const;
   Status UseMetric(bench::Benchmark& benchmark, const std::string& whose) const;
   int Answer(const bench::Benchmark& benchmark, Console& console) const;
   int WritePictures(const bench::Benchmark& benchmark, Console& console) const;

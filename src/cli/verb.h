@@ -45,6 +45,10 @@ class Verb {
 CLI::Validator OneOf(std::vector<std::string> words);
 // Zero or more, without a sign or a point.
 CLI::Validator WholeNumber();
+// "90", "90s", "10m", "1h", "1.5h"; above 0.
+CLI::Validator LengthOfTime();
+// In seconds; below 0 for what is no length of time.
+double ParseSeconds(const std::string& text);
 // The list behind an option declared with OneOf; empty for others.
 std::vector<std::string> ChoicesOf(const CLI::Option& option);
 

@@ -16,20 +16,20 @@ namespace hone::tune {
 struct Row {
   enum class Fate {
     kAdopted,
-    kNoGain,        // measured, and not faster by the least effect
+    kNoGain,  // measured, and not faster by the least effect
     kSlower,
-    kRejected,      // the guard says no
-    kFailed,        // its trial ended badly
-    kNoEffect,      // it found nothing to do in the program
-    kReported,      // changes the optimization: measured, not adopted
-    kSuperseded,    // another of its group was better, or the rest made it useless
-    kNotTried,      // the budget was spent, or it was left out by name
+    kRejected,    // the guard says no
+    kFailed,      // its trial ended badly
+    kNoEffect,    // it found nothing to do in the program
+    kReported,    // changes the optimization: measured, not adopted
+    kSuperseded,  // another of its group was better, or the rest made it useless
+    kNotTried,    // the budget was spent, or it was left out by name
   };
   Candidate candidate;
   Fate fate = Fate::kNotTried;
   std::string why;                  // one sentence for people
   std::optional<double> predicted;  // factor, by the doctor's replay of the recorded baseline
-  std::string predicted_by;         // the rule, or "usual" where only the treatment's own prior is known
+  std::string predicted_by;  // the rule, or "usual" where only the treatment's own prior is known
   // Factors against the baseline, against what stood when it was tried, and what the winner loses
   // without it.
   std::optional<double> alone, on_top, without;
@@ -48,12 +48,12 @@ struct TuneResult {
   double baseline_rate = 0;
   double noise = 0;  // relative spread of the baseline's own runs
   double step_ms = 0;
-  std::string device;  // "cuda", "cpu"
+  std::string device;     // "cuda", "cpu"
   std::vector<Row> rows;  // adopted first, in their order; then the rest, best first
   std::vector<Inapplicable> inapplicable;
   std::vector<Advice> advice;
-  std::vector<Trial> trials;  // all, in order
-  Recipe winner;              // empty: nothing helped
+  std::vector<Trial> trials;                     // all, in order
+  Recipe winner;                                 // empty: nothing helped
   std::optional<bench::Benchmark> confirmation;  // winner against the program as it is
   std::optional<double> predicted;               // of the winner, where every part has one
   GuardVerdict winner_guard;

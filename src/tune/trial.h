@@ -87,16 +87,17 @@ struct Effect {
 // The batches that a loader handed out: checksums of the first 64.
 struct Batches {
   std::int64_t count = 0;
-  std::string order;          // of the indices asked for; empty: not seen (iterable dataset)
-  std::string labels;         // of all integer values
-  std::string content;        // of all values
-  bool random = false;        // the dataset gives another item when asked again
+  std::string order;           // of the indices asked for; empty: not seen (iterable dataset)
+  std::string labels;          // of all integer values
+  std::string content;         // of all values
+  bool random = false;         // the dataset gives another item when asked again
   double mean = 0, stdev = 0;  // of the floating-point values
 };
 
 struct Trial {
   TrialOrder order;
-  std::string purpose;  // "baseline", "same seed", "other seed", "forward", "again", "alone", "without"
+  std::string
+      purpose;  // "baseline", "same seed", "other seed", "forward", "again", "alone", "without"
   Ending ending = Ending::kFine;
   std::string error_type, error;  // the child's own: "torch.OutOfMemoryError", its first line
   std::string folder;             // its output.txt
@@ -105,7 +106,7 @@ struct Trial {
   std::optional<double> rate;   // samples (or steps) a second in the steady window, waits included
   std::vector<double> losses;   // one a step; NaN and infinities as they came
   std::vector<std::pair<std::int64_t, double>> gradient_norms;  // step, norm; sampled
-  std::int64_t skipped_steps = 0;  // by a gradient scaler
+  std::int64_t skipped_steps = 0;                               // by a gradient scaler
   std::int64_t recompiles = 0;
   std::optional<std::int64_t> peak_device_bytes, device_bytes;
   std::int64_t peak_rss_bytes = 0;
