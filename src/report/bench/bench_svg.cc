@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "report/bench/bench_rows.h"
 #include "report/bench/bench_words.h"
+#include "report/html/xml_text.h"
 #include "stats/quantile.h"
 
 namespace hone::report {
@@ -161,20 +161,6 @@ std::string Svg(const Benchmark& benchmark) {
 
 }  // namespace
 
-std::string XmlText(std::string_view text) {
-  std::string out;
-  for (const char c : Printable(text, true)) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out.push_back(c);
-    }
-  }
-  return out;
-}
-
 void WriteBenchSvg(const Benchmark& benchmark, std::ostream& out) { out << Svg(benchmark); }
 
 void WriteBenchHtml(const Benchmark& benchmark, std::ostream& out) {
@@ -204,39 +190,6 @@ void WriteBenchHtml(const Benchmark& benchmark, std::ostream& out) {
         << "</code></p>\n";
   }
   out << "</body></html>\n";
-}
-
-void WriteBenchMarkdown(const Benchmark& benchmark, std::ostream& out) {
-  // "|" ends a cell and "`" a piece of code.
-  const auto cell = [](std::string_view text) {
-    std::string safe;
-    for (const char c : Printable(text, true)) {
-      if (c == '|') safe += '\\';
-      safe += c == '`' ? '\'' : c;
-    }
-    return safe;
-  };
-  for (const Comparison& comparison : benchmark.comparisons) {
-    out << "**" << cell(VerdictLine(benchmark, comparison, "–")) << "**\n\n";
-    for (const std::string& reason : Reasons(benchmark, comparison)) {
-      out << cell(reason) << "\n\n";
-    }
-  }
-  out << "| |";
-  for (const bench::Arm& arm : benchmark.arms) out << ' ' << cell(arm.name) << " |";
-  out << "\n|---|";
-  for (std::size_t i = 0; i < benchmark.arms.size(); ++i) out << "---:|";
-  out << '\n';
-  for (const BenchRow& row : BenchRows(benchmark)) {
-    out << "| " << cell(row.label) << " |";
-    for (const std::string& value : row.cells) out << ' ' << cell(value) << " |";
-    out << '\n';
-  }
-  out << '\n';
-  for (const std::string& remark : Remarks(benchmark)) out << "- " << cell(remark) << '\n';
-  for (const bench::Arm& arm : benchmark.arms) {
-    out << "- " << cell(arm.name) << ": `" << cell(CommandText(arm)) << "`\n";
-  }
 }
 
 }  // namespace hone::report

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <ostream>
-#include <string>
 
 #include "bench/result.h"
 
@@ -13,9 +12,5 @@ namespace hone::report {
 void WriteBenchSvg(const bench::Benchmark& benchmark, std::ostream& out);
 // The verdict, the picture and the table on one page that needs nothing else.
 void WriteBenchHtml(const bench::Benchmark& benchmark, std::ostream& out);
-void WriteBenchMarkdown(const bench::Benchmark& benchmark, std::ostream& out);
-
-// &, <, > and quotes; control characters become blanks.
-std::string XmlText(std::string_view text);
 
 }  // namespace hone::report

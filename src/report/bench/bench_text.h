@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer of `hone bench` for people.
+// The answer of `hone bench` for people: in a terminal and in a pull request.
 #pragma once
 
 #include <ostream>
@@ -9,6 +9,7 @@
 
 namespace hone::report {
 
+void WriteBenchMarkdown(const bench::Benchmark& benchmark, std::ostream& out);
 void WriteBenchText(const bench::Benchmark& benchmark, const Style& style, std::ostream& out);
 
 }  // namespace hone::report

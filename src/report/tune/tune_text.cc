@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "report/tune/tune_report.h"
+#include "report/tune/tune_table.h"
+#include "report/tune/tune_words.h"
+
+namespace hone::report {
+namespace {
+
+using tune::TuneResult;
+
+constexpr std::size_t kIndent = 2, kLeastName = 20;
+
+void WriteWrapped(std::string_view text, std::size_t indent, Tone tone, const Style& style,
+                  std::ostream& out) {
+  for (const std::string& line : WrapWords(style.Clean(text), style.width - indent)) {
+    out << std::string(indent, ' ') << style.Paint(tone, line) << '\n';
+  }
+}
+
+// Columns of numbers as wide as their widest cell; the name takes what is left.
+class Columns {
+ public:
+  using Cells = std::vector<std::string>;
+
+  explicit Columns(Cells heads) : heads_(std::move(heads)), widths_(heads_.size() - 1, 0) {
+    Widen(heads_);
+  }
+  void Widen(const Cells& cells) {
+    for (std::size_t i = 1; i < cells.size(); ++i) {
+      widths_[i - 1] = std::max(widths_[i - 1], DisplayWidth(cells[i]) + 2);
+    }
+  }
+  void WriteHead(const Style& style, std::ostream& out) const {
+    out << style.Paint(Tone::kFaint, Line(heads_, style)) << '\n';
+  }
+  std::string Line(const Cells& cells, const Style& style) const {
+    std::size_t numbers = 0;
+    for (const std::size_t width : widths_) numbers += width;
+    const std::size_t room = style.width - kIndent;
+    const std::size_t name = room > numbers + kLeastName ? room - numbers : kLeastName;
+    std::string line(kIndent, ' ');
+    line += PadRight(ElideMiddle(cells[0], name, style.utf8), name);
+    for (std::size_t i = 1; i < cells.size(); ++i) line += PadLeft(cells[i], widths_[i - 1]);
+    return line;
+  }
+
+ private:
+  Cells heads_;
+  std::vector<std::size_t> widths_;
+};
+
+Columns::Cells CellsOf(const TuneTableRow& row, std::size_t number, const Style& style) {
+  const std::string name = style.Clean(row.name);
+  return {number == 0 ? name : fmt::format("{} {}", number, name), row.alone, row.total, row.rate,
+          row.peak, row.loss};
+}
+
+void WriteAdopted(const TuneResult& result, const TuneTable& table, const Style& style,
+                  std::ostream& out) {
+  Columns columns({"adopted, in this order", "alone", "total", std::string(RateUnit(result)),
+                   "peak", "loss"});
+  for (std::size_t i = 0; i < table.adopted.size(); ++i) {
+    columns.Widen(CellsOf(table.adopted[i], i, style));
+  }
+  out << '\n';
+  columns.WriteHead(style, out);
+  for (std::size_t i = 0; i < table.adopted.size(); ++i) {
+    const TuneTableRow& row = table.adopted[i];
+    out << columns.Line(CellsOf(row, i, style), style) << '\n';
+    if (row.row == nullptr) continue;
+    const std::vector<std::string> evidence = TuneEvidence(*row.row, style);
+    WriteParts(evidence, std::vector<Tone>(evidence.size(), Tone::kFaint), kIndent + 2, style, out);
+    const tune::Candidate& candidate = row.row->candidate;
+    std::string code = candidate.code.substr(0, candidate.code.find('\n'));
+    if (!candidate.where.empty()) code = fmt::format("{}   {}", candidate.where, code);
+    if (code.empty()) continue;
+    out << std::string(kIndent + 2, ' ')
+        << ElideMiddle(style.Clean(code), style.width - kIndent - 2, style.utf8) << '\n';
+  }
+}
+
+void WriteOthers(const TuneResult& result, const TuneTable& table, const Style& style,
+                 std::ostream& out) {
+  if (table.others.empty()) return;
+  Columns columns({"not adopted", "", std::string(RateUnit(result)), "peak", "loss"});
+  const auto cells = [&](const TuneTableRow& row) {
+    return Columns::Cells{style.Clean(row.name), row.alone, row.rate, row.peak, row.loss};
+  };
+  for (const TuneTableRow& row : table.others) columns.Widen(cells(row));
+  out << '\n';
+  columns.WriteHead(style, out);
+  for (const TuneTableRow& row : table.others) {
+    out << columns.Line(cells(row), style) << '\n';
+    WriteWrapped(TuneReason(*row.row), kIndent + 2, Tone::kFaint, style, out);
+  }
+}
+
+// "nothing to do   loader-workers (no DataLoader), tf32 (no CUDA device)"
+void WriteInapplicable(const TuneResult& result, const Style& style, std::ostream& out) {
+  if (result.inapplicable.empty()) return;
+  std::string text;
+  for (const tune::Inapplicable& one : result.inapplicable) {
+    if (!text.empty()) text += "; ";
+    text += fmt::format("{}: {}", one.treatment, one.why);
+  }
+  out << '\n';
+  WriteLabelled("nothing to do", 15, style.Clean(text), style, out);
+}
+
+void WriteAdvice(const TuneResult& result, const Style& style, std::ostream& out) {
+  if (result.advice.empty()) return;
+  out << "\n  " << style.Paint(Tone::kFaint, "worth a try by hand; cannot be put in from outside")
+      << '\n';
+  for (const tune::Advice& advice : result.advice) {
+    const std::string where = advice.where.empty() ? "" : fmt::format(" ({})", advice.where);
+    WriteWrapped(advice.title + where, kIndent, Tone::kPlain, style, out);
+    WriteWrapped(advice.why, kIndent + 2, Tone::kFaint, style, out);
+    std::string_view code = advice.code;
+    while (!code.empty()) {
+      const std::size_t end = std::min(code.find('\n'), code.size());
+      out << std::string(kIndent + 4, ' ') << style.Clean(code.substr(0, end)) << '\n';
+      code.remove_prefix(std::min(end + 1, code.size()));
+    }
+  }
+}
+
+void WriteBatchSizes(const TuneResult& result, const Style& style, std::ostream& out) {
+  if (result.batches.empty()) return;
+  Columns columns({"batch size", "samples/s", "step", "peak", ""});
+  std::vector<std::pair<Columns::Cells, bool>> rows;
+  for (const tune::BatchRow& row : result.batches) {
+    rows.push_back({{fmt::to_string(row.batch), row.rate ? ThreeDigits(*row.rate) : "-",
+                     row.step_s ? HumanDuration(static_cast<Nanos>(*row.step_s * 1e9)) : "-",
+                     row.peak_bytes ? HumanBytes(static_cast<double>(*row.peak_bytes)) : "-",
+                     row.best ? "best" : row.why},
+                    row.best});
+  }
+  for (const auto& row : rows) columns.Widen(row.first);
+  out << '\n';
+  columns.WriteHead(style, out);
+  for (const auto& [cells, best] : rows) {
+    out << style.Paint(best ? Tone::kGood : Tone::kPlain, columns.Line(cells, style)) << '\n';
+  }
+}
+
+}  // namespace
+
+void WriteTuneText(const TuneResult& result, const Style& style, std::ostream& out) {
+  const TuneOutcome outcome = OutcomeOf(result);
+  const Tone tone = outcome == TuneOutcome::kFaster ? Tone::kGood : Tone::kWarn;
+  if (result.batches.empty()) WriteWrapped(TuneVerdict(result, style), 0, tone, style, out);
+  WriteParts(TuneHeadline(result, style), {}, kIndent, style, out);
+  WriteBatchSizes(result, style, out);
+  if (result.batches.empty()) {
+    const TuneTable table = MakeTuneTable(result);
+    if (outcome != TuneOutcome::kNothing) WriteAdopted(result, table, style, out);
+    WriteOthers(result, table, style, out);
+    WriteInapplicable(result, style, out);
+    WriteAdvice(result, style, out);
+  }
+  if (!result.notes.empty() || !result.ended.empty()) out << '\n';
+  if (!result.ended.empty()) WriteLabelled("stopped", 15, style.Clean(result.ended), style, out);
+  for (const std::string& note : result.notes) {
+    WriteLabelled("note", 15, style.Clean(note), style, out);
+  }
+  const auto next = TuneNext(result);
+  if (!next.empty()) out << '\n';
+  for (const auto& [command, what] : next) {
+    out << "  next: " << style.Paint(Tone::kStrong, style.Clean(command)) << "   "
+        << style.Paint(Tone::kFaint, what) << '\n';
+  }
+}
+
+}  // namespace hone::report

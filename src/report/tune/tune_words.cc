@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/tune/tune_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/bench/bench_words.h"
+
+namespace hone::report {
+
+using tune::Row;
+using tune::Trial;
+using tune::TuneResult;
+
+namespace {
+
+const bench::Comparison* ProofOf(const TuneResult& result) {
+  if (!result.confirmation || result.confirmation->comparisons.empty()) return nullptr;
+  return &result.confirmation->comparisons[0];
+}
+
+// "38.7 → 251"
+std::string FromTo(const std::string& from, const std::string& to, const Style& style) {
+  return from == to ? to : fmt::format("{}{}{}", from, style.arrow(), to);
+}
+
+std::string StepText(const Trial& trial) {
+  return HumanDuration(static_cast<Nanos>(trial.steps->mean_s * 1e9));
+}
+
+std::string LossClause(const tune::GuardVerdict& guard) {
+  if (!guard.checked) return "its loss was not seen, so nothing says that it still learns the same";
+  return guard.passed ? "it still learns the same" : "but " + guard.why;
+}
+
+}  // namespace
+
+TuneOutcome OutcomeOf(const TuneResult& result) {
+  if (result.winner.empty()) return TuneOutcome::kNothing;
+  const bench::Comparison* proof = ProofOf(result);
+  const bool faster =
+      proof != nullptr && proof->valid() && proof->verdict() == stats::Verdict::kFaster;
+  const bool learns = !result.winner_guard.checked || result.winner_guard.passed;
+  return faster && learns ? TuneOutcome::kFaster : TuneOutcome::kUnproven;
+}
+
+std::string TuneVerdict(const TuneResult& result, const Style& style) {
+  const std::string program = style.Clean(fmt::format("{}", fmt::join(result.command, " ")));
+  switch (OutcomeOf(result)) {
+    case TuneOutcome::kNothing:
+      return fmt::format("nothing that was tried makes {} faster by 2 % or more", program);
+    case TuneOutcome::kUnproven: {
+      const bench::Comparison* proof = ProofOf(result);
+      if (proof == nullptr) {
+        return fmt::format("{} looks faster, but no time was left to prove it; give a larger "
+                           "--budget",
+                           program);
+      }
+      if (result.winner_guard.checked && !result.winner_guard.passed) {
+        return fmt::format("{} is faster, {}", program, result.winner_guard.why);
+      }
+      return fmt::format("{}: not proven, {}", program,
+                         VerdictLine(*result.confirmation, *proof, style.dash()));
+    }
+    case TuneOutcome::kFaster: break;
+  }
+  const bench::Comparison& proof = *ProofOf(result);
+  return fmt::format("{} is {} faster {}, {}; {}", program, RatioText(proof.judgement.ratio),
+                     IntervalText(proof, style.dash()),
+                     Count(static_cast<std::uint64_t>(proof.judgement.pairs), "pair"),
+                     LossClause(result.winner_guard));
+}
+
+std::string_view RateUnit(const TuneResult& result) {
+  return result.counts_samples ? "samples/s" : "steps/s";
+}
+
+std::optional<std::int64_t> PeakOf(const Trial& trial) {
+  if (trial.peak_device_bytes && *trial.peak_device_bytes > 0) return trial.peak_device_bytes;
+  return trial.peak_rss_bytes > 0 ? std::optional(trial.peak_rss_bytes) : std::nullopt;
+}
+
+const Trial* BaselineOf(const TuneResult& result) {
+  for (const Trial& trial : result.trials) {
+    if (trial.order.recipe.empty() && trial.order.seed_offset == 0 && trial.fine() &&
+        !trial.order.describe) {
+      return &trial;
+    }
+  }
+  return nullptr;
+}
+
+const Trial* WinnerOf(const TuneResult& result) {
+  if (result.winner.empty()) return nullptr;
+  const std::string key = tune::KeyOf(result.winner);
+  for (auto trial = result.trials.rbegin(); trial != result.trials.rend(); ++trial) {
+    if (trial->fine() && tune::KeyOf(trial->order.recipe) == key) return &*trial;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> TuneHeadline(const TuneResult& result, const Style& style) {
+  std::vector<std::string> parts;
+  const Trial* before = BaselineOf(result);
+  const Trial* after = WinnerOf(result);
+  if (before == nullptr) return parts;
+  if (after == nullptr) after = before;
+  const double rate = result.baseline_rate > 0 ? result.baseline_rate : *before->rate;
+  parts.push_back(FromTo(ThreeDigits(rate), ThreeDigits(after == before ? rate : *after->rate),
+                         style) +
+                  fmt::format(" {}", RateUnit(result)));
+  if (before->steps && after->steps) {
+    parts.push_back("step " + FromTo(StepText(*before), StepText(*after), style));
+  }
+  const auto from = PeakOf(*before), to = PeakOf(*after);
+  if (from && to) {
+    parts.push_back("peak " + FromTo(HumanBytes(static_cast<double>(*from)),
+                                     HumanBytes(static_cast<double>(*to)), style));
+  }
+  if (result.noise > 0) parts.push_back(fmt::format("runs differ by {}", Percent(result.noise)));
+  parts.push_back(fmt::format("{} in {}", Count(result.trials.size(), "trial"),
+                              HumanDuration(static_cast<Nanos>(result.seconds * 1e9))));
+  return parts;
+}
+
+std::vector<std::string> TuneEvidence(const Row& row, const Style& style) {
+  std::vector<std::string> parts;
+  const std::optional<double> measured = row.on_top ? row.on_top : row.alone;
+  if (measured) {
+    std::string text = "measured " + RatioText(*measured);
+    if (row.predicted) {
+      text += fmt::format(", predicted {} ({})", RatioText(*row.predicted),
+                          style.Clean(row.predicted_by));
+    }
+    parts.push_back(text);
+  }
+  if (row.without) parts.push_back("without it " + RatioText(*row.without));
+  if (row.guard.checked) {
+    parts.push_back(fmt::format("{}: {}", tune::WordOf(row.candidate.risk),
+                                style.Clean(row.guard.why)));
+  } else {
+    parts.emplace_back(tune::WordOf(row.candidate.risk));
+  }
+  return parts;
+}
+
+std::string TuneReason(const Row& row) {
+  return row.why.empty() ? std::string(tune::WordOf(row.fate)) : row.why;
+}
+
+std::vector<const Row*> AdoptedRows(const TuneResult& result) {
+  std::vector<const Row*> rows;
+  for (const Row& row : result.rows) {
+    if (row.fate == Row::Fate::kAdopted) rows.push_back(&row);
+  }
+  return rows;
+}
+
+std::vector<const Row*> OtherRows(const TuneResult& result) {
+  std::vector<const Row*> rows;
+  for (const Row& row : result.rows) {
+    if (row.fate != Row::Fate::kAdopted) rows.push_back(&row);
+  }
+  return rows;
+}
+
+std::vector<std::pair<std::string, std::string>> TuneNext(const TuneResult& result) {
+  std::vector<std::pair<std::string, std::string>> next;
+  const std::string command = fmt::format("{}", fmt::join(result.command, " "));
+  if (!result.winner.empty()) {
+    next.emplace_back(fmt::format("hone run --recipe {}/recipe.json -- {}", result.folder, command),
+                      "uses it as it is");
+    if (result.has_patch) {
+      next.emplace_back(fmt::format("patch -p0 < {}/recipe.patch", result.folder),
+                        "writes it into the program");
+    }
+  }
+  if (!result.ended.empty()) {
+    next.emplace_back(fmt::format("hone tune --resume {} -- {}", result.folder, command),
+                      "goes on where it stopped");
+  }
+  return next;
+}
+
+}  // namespace hone::report
