@@ -4,6 +4,7 @@
 // must be exact, with other seeds for those that round.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,9 +14,10 @@
 namespace hone::tune {
 
 struct GuardVerdict {
-  bool checked = false;   // there was something to compare
+  bool checked = false;  // there was something to compare
   bool passed = true;
-  std::string why;        // "loss 2.66 where the program's own runs give 2.19 to 2.24 (step 60)"; "loss within the band of 4 runs"
+  std::string why;  // "loss 2.66 where the program's own runs give 2.19 to 2.24 (step 60)"; "loss
+                    // within the band of 4 runs"
   std::optional<double> loss, baseline_loss;  // mean over the last tenth of the common steps
   std::int64_t steps = 0;                     // that were compared
 };
