@@ -4,6 +4,7 @@
 // must be exact, with other seeds for those that round.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

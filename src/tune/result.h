@@ -41,6 +41,18 @@ struct Row {
 };
 std::string_view WordOf(Row::Fate fate);
 
+// A line of the search for a batch size.
+struct BatchRow {
+  std::optional<Candidate> candidate;  // none: the program as it is
+  std::optional<double> batch;         // samples a step, of all ranks together
+  std::optional<double> rate, step_ms;
+  std::optional<std::int64_t> peak_bytes;
+  std::optional<double> device_share;  // peak of capacity, of the fullest rank
+  Ending ending = Ending::kFine;
+  bool within_margin = true;
+  std::string why;
+};
+
 struct TuneResult {
   std::vector<std::string> command;
   std::string folder;
@@ -52,8 +64,12 @@ struct TuneResult {
   std::vector<Row> rows;  // adopted first, in their order; then the rest, best first
   std::vector<Inapplicable> inapplicable;
   std::vector<Advice> advice;
-  std::vector<Trial> trials;                     // all, in order
-  Recipe winner;                                 // empty: nothing helped
+  std::vector<Trial> trials;  // all, in order
+  Recipe winner;              // empty: nothing helped
+  std::string patch;          // of the winner, as a unified diff; empty: see each row's code
+  // The confirmation says faster. `proof` is a sentence either way, empty without a winner.
+  bool proven = false;
+  std::string proof;
   std::optional<bench::Benchmark> confirmation;  // winner against the program as it is
   std::optional<double> predicted;               // of the winner, where every part has one
   GuardVerdict winner_guard;
@@ -61,6 +77,10 @@ struct TuneResult {
   std::string ended;                  // why before its plan was done; empty: it was
   double seconds = 0, budget_s = 0;
   std::vector<std::string> notes;
+  // Of the search for a batch size: the program as it is first, then growing; and the place of the
+  // fastest that keeps the memory margin.
+  std::vector<BatchRow> batches;
+  std::optional<std::size_t> best_batch;
 };
 
 }  // namespace hone::tune

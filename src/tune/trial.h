@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -101,18 +102,24 @@ struct Trial {
   Ending ending = Ending::kFine;
   std::string error_type, error;  // the child's own: "torch.OutOfMemoryError", its first line
   std::string folder;             // its output.txt
+  bool left = false;              // by us, after its steps; else the program came to its own end
+  bool from_journal = false;      // of an earlier session; it cost nothing now
   Known<bench::Steps> steps;
   bool counts_samples = false;  // else `rate` counts steps
   std::optional<double> rate;   // samples (or steps) a second in the steady window, waits included
-  std::vector<double> losses;   // one a step; NaN and infinities as they came
+  std::optional<double> samples_per_step;  // of all ranks together
+  std::vector<double> losses;              // one a step; NaN and infinities as they came
   std::vector<std::pair<std::int64_t, double>> gradient_norms;  // step, norm; sampled
   std::int64_t skipped_steps = 0;                               // by a gradient scaler
   std::int64_t recompiles = 0;
-  std::optional<std::int64_t> peak_device_bytes, device_bytes;
+  std::optional<std::int64_t> peak_device_bytes, device_bytes;  // of all ranks together
+  std::optional<double> device_share;  // peak of capacity, of the rank that is nearest to it
   std::int64_t peak_rss_bytes = 0;
   std::optional<Batches> batches;
   std::vector<Effect> effects;
-  int world = 1;  // processes that stepped
+  int world = 1;              // processes that stepped
+  std::string device, torch;  // "cuda", "2.13.0"
+  std::string patch;  // the recipe as a unified diff of the program's own files; may be empty
   double start_s = 0, wall_s = 0;
 
   bool fine() const { return ending == Ending::kFine && rate.has_value(); }

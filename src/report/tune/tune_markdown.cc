@@ -16,12 +16,25 @@ std::vector<std::string> CellsOf(const TuneTableRow& row, const std::string& num
           row.peak, row.loss, Markdown(row.verdict)};
 }
 
+void WriteBatches(const tune::TuneResult& result, std::ostream& out) {
+  std::vector<std::vector<std::string>> rows;
+  for (const TuneBatchRow& row : MakeBatchTable(result)) {
+    const std::string& why = result.batches[rows.size()].why;
+    rows.push_back({Markdown(row.name), row.batch, row.rate, row.step, row.peak, Markdown(why)});
+  }
+  WriteMarkdownTable({"", "batch", "samples/s", "step", "peak memory", ""}, "lrrrrl", rows, out);
+}
+
 }  // namespace
 
 void WriteTuneMarkdown(const tune::TuneResult& result, std::ostream& out) {
   const Style plain;
-  out << "**" << Markdown(TuneVerdict(result, plain)) << "**\n\n"
-      << Markdown(fmt::format("{}", fmt::join(TuneHeadline(result, plain), " · "))) << "\n\n";
+  if (result.batches.empty()) out << "**" << Markdown(TuneVerdict(result, plain)) << "**\n\n";
+  out << Markdown(fmt::format("{}", fmt::join(TuneHeadline(result, plain), " · "))) << "\n\n";
+  if (!result.batches.empty()) {
+    WriteBatches(result, out);
+    return;
+  }
   const TuneTable table = MakeTuneTable(result);
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < table.adopted.size(); ++i) {
@@ -43,11 +56,6 @@ void WriteTuneMarkdown(const tune::TuneResult& result, std::ostream& out) {
   }
   for (const TuneTableRow& row : table.others) {
     out << "- " << Markdown(row.name) << ": " << Markdown(TuneReason(*row.row)) << '\n';
-  }
-  for (const tune::BatchRow& row : result.batches) {
-    out << "- batch " << row.batch << ": "
-        << (row.rate ? ThreeDigits(*row.rate) + " samples/s" : Markdown(row.why))
-        << (row.best ? " (best)" : "") << '\n';
   }
   for (const tune::Advice& advice : result.advice) {
     out << "- by hand: " << Markdown(advice.title) << ". " << Markdown(advice.why) << '\n';

@@ -56,6 +56,21 @@ TuneTableRow CellsOf(const Row& row) {
 
 }  // namespace
 
+std::vector<TuneBatchRow> MakeBatchTable(const tune::TuneResult& result) {
+  std::vector<TuneBatchRow> rows;
+  for (const tune::BatchRow& row : result.batches) {
+    TuneBatchRow cells;
+    cells.name = row.candidate ? row.candidate->title : "as it is";
+    if (result.best_batch == rows.size()) cells.name += " (best)";
+    cells.batch = row.batch ? ThreeDigits(*row.batch) : "-";
+    cells.rate = NumberOr(row.rate);
+    cells.step = row.step_ms ? HumanDuration(static_cast<Nanos>(*row.step_ms * 1e6)) : "-";
+    cells.peak = BytesOr(row.peak_bytes);
+    rows.push_back(std::move(cells));
+  }
+  return rows;
+}
+
 TuneTable MakeTuneTable(const tune::TuneResult& result) {
   TuneTable table;
   table.adopted.push_back(AsItIs(result));

@@ -21,6 +21,12 @@ struct TuneTable {
   std::vector<TuneTableRow> others;
 };
 
+// A line of the search for a batch size.
+struct TuneBatchRow {
+  std::string name, batch, rate, step, peak;
+};
+std::vector<TuneBatchRow> MakeBatchTable(const tune::TuneResult& result);
+
 TuneTable MakeTuneTable(const tune::TuneResult& result);
 
 }  // namespace hone::report

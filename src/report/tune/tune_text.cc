@@ -132,20 +132,18 @@ void WriteAdvice(const TuneResult& result, const Style& style, std::ostream& out
 
 void WriteBatchSizes(const TuneResult& result, const Style& style, std::ostream& out) {
   if (result.batches.empty()) return;
-  Columns columns({"batch size", "samples/s", "step", "peak", ""});
-  std::vector<std::pair<Columns::Cells, bool>> rows;
-  for (const tune::BatchRow& row : result.batches) {
-    rows.push_back({{fmt::to_string(row.batch), row.rate ? ThreeDigits(*row.rate) : "-",
-                     row.step_s ? HumanDuration(static_cast<Nanos>(*row.step_s * 1e9)) : "-",
-                     row.peak_bytes ? HumanBytes(static_cast<double>(*row.peak_bytes)) : "-",
-                     row.best ? "best" : row.why},
-                    row.best});
+  Columns columns({"batch size", "batch", "samples/s", "step", "peak"});
+  std::vector<Columns::Cells> rows;
+  for (const TuneBatchRow& row : MakeBatchTable(result)) {
+    rows.push_back({style.Clean(row.name), row.batch, row.rate, row.step, row.peak});
+    columns.Widen(rows.back());
   }
-  for (const auto& row : rows) columns.Widen(row.first);
   out << '\n';
   columns.WriteHead(style, out);
-  for (const auto& [cells, best] : rows) {
-    out << style.Paint(best ? Tone::kGood : Tone::kPlain, columns.Line(cells, style)) << '\n';
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Tone tone = result.best_batch == i ? Tone::kGood : Tone::kPlain;
+    out << style.Paint(tone, columns.Line(rows[i], style)) << '\n';
+    WriteWrapped(result.batches[i].why, kIndent + 2, Tone::kFaint, style, out);
   }
 }
 

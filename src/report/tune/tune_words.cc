@@ -173,7 +173,7 @@ std::vector<std::pair<std::string, std::string>> TuneNext(const TuneResult& resu
   if (!result.winner.empty()) {
     next.emplace_back(fmt::format("hone run --recipe {}/recipe.json -- {}", result.folder, command),
                       "uses it as it is");
-    if (result.has_patch) {
+    if (!result.patch.empty()) {
       next.emplace_back(fmt::format("patch -p0 < {}/recipe.patch", result.folder),
                         "writes it into the program");
     }

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/bench/bench_svg.h"
+#include "report/html/xml_text.h"
+#include "report/tune/tune_report.h"
+#include "report/tune/tune_table.h"
+#include "report/tune/tune_words.h"
+
+namespace hone::report {
+namespace {
+
+using tune::TuneResult;
+
+constexpr const char* kStyle =
+    ":root{color-scheme:light dark;--bar:#2f6fb3;--faint:#666}"
+    "@media(prefers-color-scheme:dark){:root{--bar:#7db4ee;--faint:#aaa}}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em}"
+    "h1{font-size:1.4em;margin-bottom:.2em}h2{font-size:1.1em;margin-top:2em}"
+    ".f{color:var(--faint)}.scroll{overflow-x:auto}"
+    "table{border-collapse:collapse;width:100%}"
+    "td,th{padding:.3em .8em .3em 0;text-align:right;vertical-align:top}"
+    "td:first-child,th:first-child,td:last-child,th:last-child{text-align:left}"
+    "tr{border-bottom:1px solid #8884}"
+    ".bar{height:.9em;background:var(--bar);min-width:1px}"
+    "pre{background:#8882;padding:.6em;overflow-x:auto}code{font-family:ui-monospace,monospace}";
+
+void Paragraph(std::string_view text, const char* kind, std::ostream& out) {
+  out << "<p" << (*kind == '\0' ? "" : fmt::format(" class=\"{}\"", kind)) << '>' << XmlText(text)
+      << "</p>\n";
+}
+
+void WriteRow(const std::vector<std::string>& cells, const char* tag, std::ostream& out) {
+  out << "<tr>";
+  for (const std::string& cell : cells) {
+    out << '<' << tag << '>' << XmlText(cell) << "</" << tag << '>';
+  }
+  out << "</tr>\n";
+}
+
+// How far each adopted one brought the program: a bar a row.
+void WriteBars(const TuneResult& result, const TuneTable& table, std::ostream& out) {
+  double most = result.baseline_rate;
+  for (const TuneTableRow& row : table.adopted) {
+    if (row.row != nullptr) most = std::max(most, row.row->cumulative_rate.value_or(0));
+  }
+  if (!(most > 0)) return;
+  out << "<table>\n";
+  for (const TuneTableRow& row : table.adopted) {
+    const double rate =
+        row.row == nullptr ? result.baseline_rate : row.row->cumulative_rate.value_or(0);
+    const std::string name = row.row == nullptr ? row.name : "+ " + row.name;
+    out << "<tr><td>" << XmlText(name) << "</td><td style=\"width:50%\"><div class=\"bar\" "
+        << fmt::format("style=\"width:{:.1f}%\"></div></td><td>{} {}</td></tr>\n",
+                       rate / most * 100, XmlText(row.rate), RateUnit(result));
+  }
+  out << "</table>\n";
+}
+
+void WriteTables(const TuneResult& result, std::ostream& out) {
+  const TuneTable table = MakeTuneTable(result);
+  if (table.adopted.size() > 1) WriteBars(result, table, out);
+  out << "<h2>everything that was tried</h2>\n<div class=\"scroll\"><table>\n";
+  WriteRow({"optimization", std::string(RateUnit(result)), "alone", "total", "predicted",
+            "peak memory", "loss", "verdict"},
+           "th", out);
+  const auto write = [&](const TuneTableRow& row) {
+    std::string verdict = row.verdict;
+    if (row.row != nullptr && row.row->fate != tune::Row::Fate::kAdopted) {
+      verdict = TuneReason(*row.row);
+    }
+    WriteRow({row.name, row.rate, row.alone, row.total, row.predicted, row.peak, row.loss, verdict},
+             "td", out);
+  };
+  for (const TuneTableRow& row : table.adopted) write(row);
+  for (const TuneTableRow& row : table.others) write(row);
+  out << "</table></div>\n";
+  const Style plain;
+  for (const TuneTableRow& row : table.adopted) {
+    if (row.row == nullptr) continue;
+    out << "<h2>" << XmlText(row.name) << "</h2>\n";
+    Paragraph(fmt::format("{}", fmt::join(TuneEvidence(*row.row, plain), " · ")), "f", out);
+    if (!row.row->candidate.where.empty()) Paragraph(row.row->candidate.where, "f", out);
+    if (!row.row->candidate.code.empty()) {
+      out << "<pre><code>" << XmlText(row.row->candidate.code) << "</code></pre>\n";
+    }
+  }
+}
+
+void WriteBatches(const TuneResult& result, std::ostream& out) {
+  out << "<div class=\"scroll\"><table>\n";
+  WriteRow({"batch size", "batch", "samples/s", "step", "peak memory", ""}, "th", out);
+  std::size_t i = 0;
+  for (const TuneBatchRow& row : MakeBatchTable(result)) {
+    WriteRow({row.name, row.batch, row.rate, row.step, row.peak, result.batches[i++].why}, "td",
+             out);
+  }
+  out << "</table></div>\n";
+}
+
+void WriteRest(const TuneResult& result, std::ostream& out) {
+  if (!result.inapplicable.empty()) out << "<h2>nothing to do here</h2>\n<table>\n";
+  for (const tune::Inapplicable& one : result.inapplicable) {
+    WriteRow({one.treatment, one.why}, "td", out);
+  }
+  if (!result.inapplicable.empty()) out << "</table>\n";
+  if (!result.advice.empty()) out << "<h2>worth a try by hand</h2>\n";
+  for (const tune::Advice& advice : result.advice) {
+    Paragraph(advice.where.empty() ? advice.title
+                                   : fmt::format("{} ({})", advice.title, advice.where),
+              "", out);
+    Paragraph(advice.why, "f", out);
+    out << "<pre><code>" << XmlText(advice.code) << "</code></pre>\n";
+  }
+  if (!result.patch.empty()) {
+    out << "<h2>patch</h2>\n<pre><code>" << XmlText(result.patch) << "</code></pre>\n";
+  }
+  if (!result.ended.empty()) Paragraph("stopped: " + result.ended, "", out);
+  for (const std::string& note : result.notes) Paragraph(note, "f", out);
+  for (const auto& [command, what] : TuneNext(result)) {
+    out << "<p><code>" << XmlText(command) << "</code> <span class=\"f\">" << XmlText(what)
+        << "</span></p>\n";
+  }
+}
+
+}  // namespace
+
+void WriteTuneHtml(const TuneResult& result, std::ostream& out) {
+  const Style plain;
+  out << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+         "content=\"width=device-width\"><title>hone tune</title>\n<style>"
+      << kStyle << "</style></head>\n<body>\n";
+  if (result.batches.empty()) {
+    out << "<h1>" << XmlText(TuneVerdict(result, plain)) << "</h1>\n";
+  } else {
+    out << "<h1>batch size of " << XmlText(fmt::format("{}", fmt::join(result.command, " ")))
+        << "</h1>\n";
+  }
+  Paragraph(fmt::format("{}", fmt::join(TuneHeadline(result, plain), " · ")), "f", out);
+  if (result.batches.empty()) {
+    WriteTables(result, out);
+  } else {
+    WriteBatches(result, out);
+  }
+  if (result.confirmation && !result.confirmation->comparisons.empty()) {
+    out << "<h2>the proof: as it is (A) against the winner (B), in turns</h2>\n"
+           "<div class=\"scroll\">";
+    WriteBenchSvg(*result.confirmation, out);
+    out << "</div>\n";
+  }
+  WriteRest(result, out);
+  out << "</body></html>\n";
+}
+
+}  // namespace hone::report
