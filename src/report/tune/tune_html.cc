@@ -110,9 +110,9 @@ void WriteRest(const TuneResult& result, std::ostream& out) {
   if (!result.inapplicable.empty()) out << "</table>\n";
   if (!result.advice.empty()) out << "<h2>worth a try by hand</h2>\n";
   for (const tune::Advice& advice : result.advice) {
-    Paragraph(advice.where.empty() ? advice.title
-                                   : fmt::format("{} ({})", advice.title, advice.where),
-              "", out);
+    Paragraph(
+        advice.where.empty() ? advice.title : fmt::format("{} ({})", advice.title, advice.where),
+        "", out);
     Paragraph(advice.why, "f", out);
     out << "<pre><code>" << XmlText(advice.code) << "</code></pre>\n";
   }

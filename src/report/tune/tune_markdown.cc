@@ -12,8 +12,8 @@ namespace hone::report {
 namespace {
 
 std::vector<std::string> CellsOf(const TuneTableRow& row, const std::string& number) {
-  return {number, Markdown(row.name), row.rate, row.alone, row.total, row.predicted,
-          row.peak, row.loss, Markdown(row.verdict)};
+  return {number,   Markdown(row.name),   row.rate, row.alone, row.total, row.predicted, row.peak,
+          row.loss, Markdown(row.verdict)};
 }
 
 void WriteBatches(const tune::TuneResult& result, std::ostream& out) {

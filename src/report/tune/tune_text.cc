@@ -57,14 +57,18 @@ class Columns {
 
 Columns::Cells CellsOf(const TuneTableRow& row, std::size_t number, const Style& style) {
   const std::string name = style.Clean(row.name);
-  return {number == 0 ? name : fmt::format("{} {}", number, name), row.alone, row.total, row.rate,
-          row.peak, row.loss};
+  return {number == 0 ? name : fmt::format("{} {}", number, name),
+          row.alone,
+          row.total,
+          row.rate,
+          row.peak,
+          row.loss};
 }
 
 void WriteAdopted(const TuneResult& result, const TuneTable& table, const Style& style,
                   std::ostream& out) {
-  Columns columns({"adopted, in this order", "alone", "total", std::string(RateUnit(result)),
-                   "peak", "loss"});
+  Columns columns(
+      {"adopted, in this order", "alone", "total", std::string(RateUnit(result)), "peak", "loss"});
   for (std::size_t i = 0; i < table.adopted.size(); ++i) {
     columns.Widen(CellsOf(table.adopted[i], i, style));
   }

@@ -55,9 +55,10 @@ std::string TuneVerdict(const TuneResult& result, const Style& style) {
     case TuneOutcome::kUnproven: {
       const bench::Comparison* proof = ProofOf(result);
       if (proof == nullptr) {
-        return fmt::format("{} looks faster, but no time was left to prove it; give a larger "
-                           "--budget",
-                           program);
+        return fmt::format(
+            "{} looks faster, but no time was left to prove it; give a larger "
+            "--budget",
+            program);
       }
       if (result.winner_guard.checked && !result.winner_guard.passed) {
         return fmt::format("{} is faster, {}", program, result.winner_guard.why);
@@ -109,9 +110,9 @@ std::vector<std::string> TuneHeadline(const TuneResult& result, const Style& sty
   if (before == nullptr) return parts;
   if (after == nullptr) after = before;
   const double rate = result.baseline_rate > 0 ? result.baseline_rate : *before->rate;
-  parts.push_back(FromTo(ThreeDigits(rate), ThreeDigits(after == before ? rate : *after->rate),
-                         style) +
-                  fmt::format(" {}", RateUnit(result)));
+  parts.push_back(
+      FromTo(ThreeDigits(rate), ThreeDigits(after == before ? rate : *after->rate), style) +
+      fmt::format(" {}", RateUnit(result)));
   if (before->steps && after->steps) {
     parts.push_back("step " + FromTo(StepText(*before), StepText(*after), style));
   }
@@ -139,8 +140,8 @@ std::vector<std::string> TuneEvidence(const Row& row, const Style& style) {
   }
   if (row.without) parts.push_back("without it " + RatioText(*row.without));
   if (row.guard.checked) {
-    parts.push_back(fmt::format("{}: {}", tune::WordOf(row.candidate.risk),
-                                style.Clean(row.guard.why)));
+    parts.push_back(
+        fmt::format("{}: {}", tune::WordOf(row.candidate.risk), style.Clean(row.guard.why)));
   } else {
     parts.emplace_back(tune::WordOf(row.candidate.risk));
   }
