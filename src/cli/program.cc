@@ -16,6 +16,7 @@
 #include "cli/help_command.h"
 #include "cli/run_command.h"
 #include "cli/sql_command.h"
+#include "cli/tune_command.h"
 #include "cli/view_command.h"
 #include "cli/whatif_command.h"
 #include "report/version.h"
@@ -44,6 +45,7 @@ Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
   verbs_.push_back(std::make_unique<WhatIfCommand>());
   verbs_.push_back(std::make_unique<BenchCommand>());
+  verbs_.push_back(std::make_unique<TuneCommand>());
   verbs_.push_back(std::make_unique<DiffCommand>());
   verbs_.push_back(std::make_unique<ExportCommand>());
   verbs_.push_back(std::make_unique<SqlCommand>());
@@ -86,6 +88,7 @@ std::string Program::Help() const {
       "  hone run -- python train.py                 why is this training slow?\n"
       "  hone analyze trace.json.gz                  the same from a trace you have\n"
       "  hone whatif trace.json.gz --list            what would each fix give back?\n"
+      "  hone tune -- python train.py                which fixes help, and is it still right?\n"
       "  hone bench -- python a.py -- python b.py    is the second really faster?\n"
       "  hone diff before.json.gz after.json.gz      what changed, and is it noise?\n"
       "  hone view trace.json.gz                     the whole report, in the browser\n"

@@ -125,6 +125,10 @@ void RunCommand::Declare(CLI::App& app) {
       ->check(MemorySize())
       ->group("what to record");
 
+  app.add_option("--recipe", recipe_, "with the treatments of a recipe.json that hone tune wrote")
+      ->option_text("FILE")
+      ->check(CLI::ExistingFile)
+      ->group("what to record");
   app.add_option("--out", out_, "folder of the recording; without it a fresh hone-NAME-TIME here")
       ->option_text("DIR")
       ->group("other");
@@ -187,8 +191,13 @@ int RunCommand::Run(Console& console) {
   const record::RecordOptions options = Options();
   Result<record::Control> control = record::Control::Create(*folder, options.steps);
   if (!control) return fail(control.error(), kExitFailed);
-  const record::Environment environment =
+  record::Environment environment =
       record::BuildEnvironment(own, *installation, *folder, options);
+  if (!recipe_.empty()) {
+    std::error_code ignored;
+    environment.variables.push_back("HONE_RECIPE=" +
+                                    std::filesystem::absolute(recipe_, ignored).string());
+  }
   Result<record::MachineSampler> sampler =
       record::MachineSampler::Create(*folder, Facts(environment));
   if (!sampler) return fail(sampler.error(), kExitFailed);

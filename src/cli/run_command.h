@@ -32,7 +32,7 @@ class RunCommand : public Verb {
   std::string memory_;
   std::vector<std::string> collect_;
   bool all_ = false, quiet_ = false, no_analyze_ = false;
-  std::string out_;
+  std::string out_, recipe_;
   AnswerOptions answer_;
 };
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/tune_recording.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "bench/child.h"
+#include "cli/job.h"
+#include "record/control.h"
+#include "report/bench/bench_words.h"
+
+namespace hone::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Steady steps that the recorder waits for. 20 give the replay what it needs; the program leaves
+// soon after.
+constexpr int kSteps = 20;
+// A program that does not step in this time is left to its first trial.
+constexpr double kTimeoutSeconds = 300;
+
+// Under the recorder the program leaves after its steps too: a trial of nothing, not measured.
+Result<bench::ChildOptions> RecordingOf(const tune::ProcessOptions& process,
+                                        const std::string& folder) {
+  const std::string trial = process.folder + "/recording-trial";
+  std::error_code error;
+  fs::create_directories(trial, error);
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return Error(fmt::format("{}: {}", trial, error.message()));
+  tune::TrialOrder order;
+  order.seconds = 1;
+  std::ofstream(trial + "/order.json") << tune::OrderJson(order, "");
+  bench::ChildOptions options;
+  options.command = {self.string(), "run",  "--quiet", "--no-analyze", "--steps",
+                     std::to_string(kSteps), "--out", folder,    "--"};
+  options.command.insert(options.command.end(), process.command.begin(), process.command.end());
+  options.variables = process.variables;
+  options.variables.push_back("HONE_BENCH_DIR=" + trial);
+  options.variables.push_back("HONE_TUNE=" + trial + "/order.json");
+  options.output = trial + "/output.txt";
+  options.timeout_s = kTimeoutSeconds;
+  return options;
+}
+
+Status Record(const tune::ProcessOptions& process, const std::string& folder,
+              TuneProgress& progress) {
+  const Result<bench::ChildOptions> options = RecordingOf(process, folder);
+  if (!options) return Error(options.error());
+  Result<bench::ChildRunner> runner = bench::ChildRunner::Prepare();
+  if (!runner) return Error(runner.error());
+  progress.Begin(" 0  as it is, recorded for the doctor");
+  const Result<bench::ChildOutcome> outcome = runner->Run(*options, [&] { progress.Tick(); });
+  progress.Erase();
+  if (!outcome) return Error(outcome.error());
+  if (outcome->interrupted) return Error("stopped by Ctrl-C before anything was tried");
+  return Ok();
+}
+
+void Diagnose(const std::string& folder, TuneDiagnosis& diagnosis) {
+  JobOptions job;
+  job.paths = {folder};
+  job.quiet = true;
+  std::ostringstream out, err;
+  Console console{out, err};
+  const Result<JobResult> result = RunJob(job, console);
+  if (!result || result->report.inputs.empty()) {
+    diagnosis.note = "the recording could not be read, so usual gains led the search";
+    return;
+  }
+  const report::Input& input = result->report.leading();
+  diagnosis.diagnosed = input.facts.steps.steady_count() > 0;
+  if (!diagnosis.diagnosed) {
+    diagnosis.note = "no steps in the recording, so usual gains led the search";
+    return;
+  }
+  for (const doctor::Finding& finding : input.diagnosis.findings) {
+    diagnosis.findings.push_back(finding.id);
+    if (!finding.speedup) continue;
+    diagnosis.predicted[finding.id] = *finding.speedup;
+    for (const std::string& same : finding.same_cause) {
+      diagnosis.predicted.try_emplace(same, *finding.speedup);
+    }
+  }
+}
+
+}  // namespace
+
+std::string TuneDiagnosis::Summary() const {
+  if (!diagnosed) return note;
+  std::string text;
+  int named = 0;
+  for (const std::string& id : findings) {
+    const auto found = predicted.find(id);
+    if (found == predicted.end() || found->second < 1.02 || named == 3) continue;
+    text += fmt::format("{}{} ({})", named == 0 ? "" : ", ", id, report::RatioText(found->second));
+    ++named;
+  }
+  return named == 0 ? "the doctor finds nothing that would give back 2 % or more; usual gains lead"
+                    : "the doctor expects most of " + text;
+}
+
+Result<TuneDiagnosis> RecordAndDiagnose(const tune::ProcessOptions& process,
+                                        TuneProgress& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string folder = process.folder + "/recording";
+  if (!fs::exists(folder)) HONE_RETURN_IF_ERROR(Record(process, folder, progress));
+  TuneDiagnosis diagnosis;
+  if (record::LookInto(folder).files == 0) {
+    diagnosis.note = "the recorder saw no process, so usual gains led the search";
+  } else {
+    Diagnose(folder, diagnosis);
+  }
+  diagnosis.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return diagnosis;
+}
+
+}  // namespace hone::cli
