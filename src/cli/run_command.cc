@@ -191,8 +191,7 @@ int RunCommand::Run(Console& console) {
   const record::RecordOptions options = Options();
   Result<record::Control> control = record::Control::Create(*folder, options.steps);
   if (!control) return fail(control.error(), kExitFailed);
-  record::Environment environment =
-      record::BuildEnvironment(own, *installation, *folder, options);
+  record::Environment environment = record::BuildEnvironment(own, *installation, *folder, options);
   if (!recipe_.empty()) {
     std::error_code ignored;
     environment.variables.push_back("HONE_RECIPE=" +

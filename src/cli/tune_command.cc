@@ -138,7 +138,8 @@ Status TuneCommand::Check() const {
 Result<std::string> TuneCommand::Folder() const {
   if (resume_.empty()) return record::MakeRunFolder(out_, record::NameOfCommand(command_));
   if (!std::filesystem::exists(resume_ + "/tune.jsonl")) {
-    return Error(fmt::format("{}: no search to go on with (there is no tune.jsonl in it)", resume_));
+    return Error(
+        fmt::format("{}: no search to go on with (there is no tune.jsonl in it)", resume_));
   }
   return resume_;
 }
@@ -154,8 +155,8 @@ Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& c
   if (installation->inject.empty()) {
     return Error("hone's Python files are not where they were installed; install hone again");
   }
-  Result<std::unique_ptr<tune::Journal>> journal = tune::Journal::Open(
-      folder + "/tune.jsonl", {command_, report::Version(), OptionsText()});
+  Result<std::unique_ptr<tune::Journal>> journal =
+      tune::Journal::Open(folder + "/tune.jsonl", {command_, report::Version(), OptionsText()});
   if (!journal) return Error(journal.error());
 
   TuneProgress progress(console, !quiet_, ParseSeconds(budget_));
@@ -200,9 +201,9 @@ Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& c
   tune::JournalRunner kept(**runner, **journal);
   tune::JournalListener listener(progress, **journal);
   const bool batch_only = only_.size() == 1 && only_[0] == kBatchSize;
-  Result<tune::TuneResult> result =
-      batch_only ? tune::SearchBatch(options, kBatchSize, kept, listener)
-                 : tune::Search(options, kept, listener);
+  Result<tune::TuneResult> result = batch_only
+                                        ? tune::SearchBatch(options, kBatchSize, kept, listener)
+                                        : tune::Search(options, kept, listener);
   progress.Erase();
   if (!result) return result;
   result->command = command_;
@@ -232,8 +233,7 @@ int TuneCommand::Run(Console& console) {
     Say(console, checked.error().message());
     return kExitUsage;
   }
-  const record::FoundProgram program =
-      record::FindProgram(command_[0], record::OwnVariables());
+  const record::FoundProgram program = record::FindProgram(command_[0], record::OwnVariables());
   if (program.path.empty()) {
     Say(console, program.message);
     return program.exit_code;

@@ -32,16 +32,17 @@ Status WriteFile(const std::string& path, const std::function<void(std::ostream&
 std::string RecipeJson(const tune::TuneResult& result) {
   std::string recipe;
   for (const tune::Choice& choice : result.winner) {
-    recipe += fmt::format("{}    {{\"treatment\": {}, \"options\": {}}}",
-                          recipe.empty() ? "\n" : ",\n", JsonQuoted(choice.treatment),
-                          choice.options);
+    recipe +=
+        fmt::format("{}    {{\"treatment\": {}, \"options\": {}}}", recipe.empty() ? "\n" : ",\n",
+                    JsonQuoted(choice.treatment), choice.options);
   }
   std::string command;
   for (const std::string& word : result.command) {
     command += (command.empty() ? "" : ", ") + JsonQuoted(word);
   }
   return fmt::format(
-      "{{\n  \"version\": 1,\n  \"made_by\": {},\n  \"command\": [{}],\n  \"recipe\": [{}\n  ]\n}}\n",
+      "{{\n  \"version\": 1,\n  \"made_by\": {},\n  \"command\": [{}],\n  \"recipe\": [{}\n  "
+      "]\n}}\n",
       JsonQuoted(fmt::format("hone {}", report::Version())), command, recipe);
 }
 

@@ -83,10 +83,10 @@ void TuneProgress::Started(const Start& start) {
 void TuneProgress::Ended(const tune::Trial& trial, const std::string& decision) {
   if (!shown_) return;
   Erase();
-  const std::string seconds =
-      trial.from_journal ? "kept" : fmt::format("{:.1f} s", trial.wall_s);
+  const std::string seconds = trial.from_journal ? "kept" : fmt::format("{:.1f} s", trial.wall_s);
   const std::string name = Printable(now_, utf8_);
-  std::vector<std::string> lines = WrapWords(Printable(decision, utf8_), width_ > 60 ? width_ - 46 : 20);
+  std::vector<std::string> lines =
+      WrapWords(Printable(decision, utf8_), width_ > 60 ? width_ - 46 : 20);
   console_.err << "  " << PadRight(ElideMiddle(name, 34, utf8_), 34) << PadLeft(seconds, 8) << "  "
                << lines[0] << '\n';
   for (std::size_t i = 1; i < lines.size(); ++i) {

@@ -36,8 +36,9 @@ Result<bench::ChildOptions> RecordingOf(const tune::ProcessOptions& process,
   order.seconds = 1;
   std::ofstream(trial + "/order.json") << tune::OrderJson(order, "");
   bench::ChildOptions options;
-  options.command = {self.string(), "run",  "--quiet", "--no-analyze", "--steps",
-                     std::to_string(kSteps), "--out", folder,    "--"};
+  options.command = {self.string(),  "run",     "--quiet",
+                     "--no-analyze", "--steps", std::to_string(kSteps),
+                     "--out",        folder,    "--"};
   options.command.insert(options.command.end(), process.command.begin(), process.command.end());
   options.variables = process.variables;
   options.variables.push_back("HONE_BENCH_DIR=" + trial);
@@ -72,13 +73,13 @@ void Diagnose(const std::string& folder, TuneDiagnosis& diagnosis) {
     diagnosis.note = "the recording could not be read, so usual gains led the search";
     return;
   }
-  const report::Input& input = result->report.leading();
-  diagnosis.diagnosed = input.facts.steps.steady_count() > 0;
+  const report::Report& report = result->report;
+  diagnosis.diagnosed = report.diagnosis && report.leading().facts.steps.steady_count() > 0;
   if (!diagnosis.diagnosed) {
     diagnosis.note = "no steps in the recording, so usual gains led the search";
     return;
   }
-  for (const doctor::Finding& finding : input.diagnosis.findings) {
+  for (const doctor::Finding& finding : report.diagnosis->findings) {
     diagnosis.findings.push_back(finding.id);
     if (!finding.speedup) continue;
     diagnosis.predicted[finding.id] = *finding.speedup;

@@ -56,12 +56,14 @@ std::vector<Candidate> BatchCandidates(const std::vector<std::string>& command,
   if (!now) return candidates;
   for (std::int64_t times = 2; times <= kMostTimes; times *= 2) {
     Candidate candidate;
-    candidate.choice = {std::string(kBatchTreatment), fmt::format("{}{}}}", kOptionsHead, *now * times)};
+    candidate.choice = {std::string(kBatchTreatment),
+                        fmt::format("{}{}}}", kOptionsHead, *now * times)};
     candidate.title = fmt::format("{} {}", flag, *now * times);
     candidate.risk = Risk::kOptimization;
     candidate.group = std::string(kBatchTreatment);
     candidate.cures = {"small-batch"};
-    // t5-base on an A100 went from 7.8 samples/s at batch 1 to 225 at 32: nearly linear while small.
+    // t5-base on an A100 went from 7.8 samples/s at batch 1 to 225 at 32: nearly linear while
+    // small.
     candidate.prior = 1.3;
     candidate.code = candidate.title;
     candidates.push_back(std::move(candidate));

@@ -20,6 +20,7 @@ struct ProcessOptions {
   std::string folder;      // of the search: trial-001, trial-002, …, confirm; it exists
   std::string inject;      // of Python's start-up file
   std::string treatments;  // folder of further treatments; may be empty
+  std::string batch_flag;  // the command's own option for its batch (batch_flag.h); may be empty
   record::Variables variables;
   std::function<void()> tick;                    // ten times a second in a trial; may be empty
   bench::ExperimentListener* confirm = nullptr;  // progress of the confirmation; may be null
