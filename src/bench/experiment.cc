@@ -11,9 +11,9 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "bench/child.h"
 #include "bench/gpu_watch.h"
 #include "bench/probe.h"
+#include "bench/probe_variables.h"
 
 namespace hone::bench {
 namespace {
@@ -23,22 +23,10 @@ using Clock = std::chrono::steady_clock;
 // A run that takes this much longer than any before hangs.
 constexpr double kHangFactor = 10, kHangSeconds = 10;
 
-// What `hone run` does too (record/environment.h): ours first, the user's folders after it.
-void AddProbe(record::Variables& variables, const std::string& inject, const std::string& folder) {
-  const char* own = record::FindVariable(variables, "PYTHONPATH");
-  const std::string path =
-      own == nullptr || *own == '\0' ? inject : fmt::format("{}:{}", inject, own);
-  std::erase_if(variables, [](const std::string& variable) {
-    return variable.starts_with("PYTHONPATH=") || variable.starts_with("HONE_BENCH_DIR=");
-  });
-  variables.push_back("PYTHONPATH=" + path);
-  variables.push_back("HONE_BENCH_DIR=" + folder);
-}
-
 class Course {
  public:
-  Course(const ExperimentPlan& plan, ExperimentListener& listener, ChildRunner runner)
-      : plan_(plan), listener_(listener), runner_(std::move(runner)) {}
+  Course(const ExperimentPlan& plan, ExperimentListener& listener, ChildRunner& runner)
+      : plan_(plan), listener_(listener), runner_(runner) {}
 
   Result<Benchmark> Run() {
     benchmark_.metric = plan_.metric;
@@ -86,6 +74,11 @@ class Course {
     ChildOptions options;
     options.command = plan_.commands[arm];
     options.variables = plan_.variables;
+    if (arm < plan_.arm_variables.size()) {
+      for (const std::string& variable : plan_.arm_variables[arm]) {
+        SetVariable(options.variables, variable);
+      }
+    }
     options.output = run_folder + "/output.txt";
     options.timeout_s = plan_.timeout_s;
     if (options.timeout_s <= 0 && longest_s_ > 0) {
@@ -214,7 +207,7 @@ class Course {
 
   const ExperimentPlan& plan_;
   ExperimentListener& listener_;
-  ChildRunner runner_;
+  ChildRunner& runner_;
   GpuWatch gpu_;
   Benchmark benchmark_;
   std::vector<stats::Look> looks_;
@@ -232,7 +225,12 @@ std::string ArmName(std::size_t arm) {
 Result<Benchmark> RunExperiment(const ExperimentPlan& plan, ExperimentListener& listener) {
   Result<ChildRunner> runner = ChildRunner::Prepare();
   if (!runner) return std::move(runner).error();
-  return Course(plan, listener, std::move(*runner)).Run();
+  return RunExperiment(plan, listener, *runner);
+}
+
+Result<Benchmark> RunExperiment(const ExperimentPlan& plan, ExperimentListener& listener,
+                                ChildRunner& runner) {
+  return Course(plan, listener, runner).Run();
 }
 
 }  // namespace hone::bench

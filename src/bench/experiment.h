@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bench/child.h"
 #include "bench/compare.h"
 #include "bench/result.h"
 #include "record/environment.h"
@@ -25,6 +26,8 @@ struct ExperimentPlan {
   std::string folder;        // where outputs and probes go; it exists
   std::string inject;        // folder of Python's start-up file; empty: no probe
   record::Variables variables;
+  // Set for one arm only, over `variables`; empty, or as many as there are commands.
+  std::vector<record::Variables> arm_variables;
   CompareOptions compare;
 };
 
@@ -45,6 +48,9 @@ class ExperimentListener {
 // The error is one sentence: a command that cannot be started, that fails or runs too long, or a
 // number that cannot be had.
 Result<Benchmark> RunExperiment(const ExperimentPlan& plan, ExperimentListener& listener);
+// With a runner that has the signals already: there can be one at a time only.
+Result<Benchmark> RunExperiment(const ExperimentPlan& plan, ExperimentListener& listener,
+                                ChildRunner& runner);
 
 // "A", "B", …, "Z", "A2", …
 std::string ArmName(std::size_t arm);

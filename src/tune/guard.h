@@ -31,6 +31,9 @@ class Guard {
   GuardVerdict Check(const Trial& trial, Risk risk) const;
 
  private:
+  // Losses that are not finite, steps that were skipped; empty: none too many.
+  std::string Broken(const Trial& trial, std::size_t steps) const;
+
   std::vector<Trial> same_seed_, other_seed_;
 };
 

@@ -19,6 +19,9 @@ struct ConfirmOrder {
   int pairs = 20;       // at most
   std::int64_t steps = 0;
   double least_effect = stats::kMinimumEffect;
+  double timeout_s = 0;        // of a run
+  bool by_samples = false;     // a loader counts them; else steps are compared
+  bool random_data = false;    // the dataset gives another item when asked again
   bool other_batches = false;  // the recipe changes the batch: that is meant
 };
 

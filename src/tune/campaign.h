@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Campaign: one search while it goes on. Inside of the room; search.h is the door.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tune/guard.h"
+#include "tune/ledger.h"
+#include "tune/order.h"
+#include "tune/search.h"
+
+namespace hone::tune {
+
+class Campaign {
+ public:
+  Campaign(const SearchOptions& options, TrialRunner& runner, SearchListener& listener)
+      : options_(options), runner_(runner), listener_(listener) {}
+
+  Result<TuneResult> Search();
+  Result<TuneResult> SearchBatch(const std::string& treatment);
+
+ private:
+  // What came of measuring a candidate.
+  enum class Trying { kAdopted, kMeasured, kUseless, kNotRun };
+
+  // campaign.cc: the program as it is, the budget, single trials.
+  Status Begin();
+  Status Describe();
+  Status MeasureBaseline();
+  void MakeRows();
+  void PlanSteps(const Trial& first);
+  double Left() const { return options_.budget_s - runner_.Elapsed(); }
+  double Reserved() const;
+  double Estimate(const Recipe& recipe) const;
+  double Timeout(double estimate_s) const;
+  // Whether so many runs of it end before what is reserved begins.
+  bool Fits(const Recipe& recipe, int runs = 1) const;
+  // None: the search is over (ended_ says why). Its decision is to be told.
+  std::optional<Trial> Attempt(const TrialOrder& order, const std::string& purpose,
+                               const Candidate* candidate);
+  std::optional<Trial> Attempt(const Recipe& recipe, const std::string& purpose,
+                               const Candidate* candidate);
+  void Tell(const Trial& trial, const std::string& decision) { listener_.Ended(trial, decision); }
+  bool Usable(const Trial& trial) const;
+  std::string Unit() const { return result_.counts_samples ? "samples/s" : "steps/s"; }
+
+  // forward.cc: candidates, one by one.
+  void Forward(const std::vector<tune::Unit>& units, const std::string& purpose);
+  void TryUnit(const tune::Unit& unit, const std::string& purpose);
+  Trying Try(std::size_t place, const std::string& purpose);
+  bool Hopeless(std::size_t place, Row& row) const;
+  std::string Obstacle(const Trial& trial, const Candidate& candidate, Row& row);
+  Trying Decide(std::size_t place, const Recipe& recipe, const Recipe& before, Trial trial);
+  std::optional<Trial> Again(const Recipe& recipe, const Candidate& candidate, Row& row);
+  void Adopt(std::size_t place, const Recipe& recipe, const Recipe& before);
+  void Retry();
+  Recipe With(std::size_t place) const;
+  Risk RiskOf(const Recipe& recipe) const;
+  Row* RowOf(const Choice& choice);
+
+  // finish.cc: what stands, alone and proven.
+  void LeaveOneOut();
+  std::optional<std::size_t> WeakestPart();
+  void MeasureAlone();
+  void Confirm();
+  void Finish();
+
+  // batch_search.cc
+  void TryBatches(const std::vector<std::size_t>& places);
+
+  const SearchOptions& options_;
+  TrialRunner& runner_;
+  SearchListener& listener_;
+  TuneResult result_;
+  Ledger ledger_;
+  std::optional<Guard> guard_;
+  std::map<std::string, GuardVerdict> verdicts_;  // of recipes, by key
+  std::map<std::string, Trial> latest_;           // of recipes, by key; seed 0, ended well
+  std::vector<Candidate> candidates_;
+  std::vector<Row> rows_;              // one a candidate
+  std::vector<std::string> tried_on_;  // key of the incumbent then; by candidate
+  std::vector<bool> wanted_;
+  std::size_t comparisons_ = 1;  // candidates that share the chance of an error
+  Recipe incumbent_;
+  Trial first_;  // the describing run
+  std::int64_t steps_ = 0;
+  bool stopped_ = false;
+};
+
+// "1.42x", "0.98x"
+std::string Times(double factor);
+
+}  // namespace hone::tune

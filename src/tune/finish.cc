@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is left of the winner when each part is taken out, and whether it is really faster.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "tune/campaign.h"
+
+namespace hone::tune {
+namespace {
+
+Recipe Without(const Recipe& recipe, std::size_t part) {
+  Recipe less = recipe;
+  less.erase(less.begin() + static_cast<std::ptrdiff_t>(part));
+  return less;
+}
+
+}  // namespace
+
+// The part that the winner misses least, when that is less than the least effect. All parts are
+// measured that the budget allows.
+std::optional<std::size_t> Campaign::WeakestPart() {
+  const double least = std::log1p(options_.least_effect);
+  std::optional<std::size_t> weakest;
+  double weakest_gain = least;
+  for (std::size_t i = 0; i < incumbent_.size() && !stopped_; ++i) {
+    const Recipe less = Without(incumbent_, i);
+    Row& row = *RowOf(incumbent_[i]);
+    if (ledger_.Runs(less) == 0) {
+      if (!Fits(less)) continue;
+      const std::optional<Trial> trial = Attempt(less, "without", &row.candidate);
+      if (!trial) break;
+      verdicts_[KeyOf(less)] = guard_->Check(*trial, RiskOf(less));
+      Tell(*trial, !Usable(*trial)
+                       ? fmt::format("{}: {}", WordOf(trial->ending), trial->error)
+                       : fmt::format("without it {} {}", ThreeDigits(*trial->rate), Unit()));
+    }
+    if (ledger_.Runs(less) == 0) continue;  // fails without it
+    Contrast contrast = ledger_.Compare(incumbent_, less);
+    const bool near = contrast.log_gain < least && contrast.log_gain > least - 4 * contrast.error;
+    if (near && !less.empty() && ledger_.Runs(less) < 2 && Fits(incumbent_, 2)) {
+      for (const Recipe& recipe : {incumbent_, less}) {
+        const std::optional<Trial> trial = Attempt(recipe, "without", &row.candidate);
+        if (!trial) break;
+        Tell(*trial,
+             fmt::format("again: {} {}", trial->rate ? ThreeDigits(*trial->rate) : "no", Unit()));
+      }
+      contrast = ledger_.Compare(incumbent_, less);
+    }
+    row.without = contrast.factor();
+    if (contrast.log_gain < weakest_gain && verdicts_[KeyOf(less)].passed) {
+      weakest_gain = contrast.log_gain;
+      weakest = i;
+    }
+  }
+  return weakest;
+}
+
+void Campaign::LeaveOneOut() {
+  while (incumbent_.size() > 1 && !stopped_) {
+    const std::optional<std::size_t> weakest = WeakestPart();
+    if (!weakest) break;
+    Row& row = *RowOf(incumbent_[*weakest]);
+    row.fate = Row::Fate::kSuperseded;
+    row.why = fmt::format("the others made it useless: with it the winner is {} as fast",
+                          Times(row.without.value_or(1)));
+    incumbent_ = Without(incumbent_, *weakest);
+    for (Row& other : rows_) other.without.reset();
+  }
+  // What stands alone is as much faster as it is without it.
+  if (incumbent_.size() == 1) {
+    RowOf(incumbent_[0])->without = ledger_.Compare(incumbent_, {}).factor();
+  }
+}
+
+void Campaign::MeasureAlone() {
+  for (const Choice& choice : incumbent_) {
+    Row& row = *RowOf(choice);
+    const Recipe alone = {choice};
+    if (ledger_.Runs(alone) == 0) {
+      if (stopped_ || !Fits(alone)) continue;
+      const std::optional<Trial> trial = Attempt(alone, "alone", &row.candidate);
+      if (!trial) return;
+      Tell(*trial, Usable(*trial) ? fmt::format("{} {} alone", ThreeDigits(*trial->rate), Unit())
+                                  : fmt::format("{}: {}", WordOf(trial->ending), trial->error));
+      if (ledger_.Runs(alone) == 0) continue;
+    }
+    row.alone = ledger_.Compare(alone, {}).factor();
+  }
+}
+
+void Campaign::Confirm() {
+  if (incumbent_.empty()) return;
+  if (!options_.confirm) {
+    result_.proof = "not confirmed: that was not asked for";
+    return;
+  }
+  if (stopped_) {
+    result_.proof = "not confirmed: the search ended before (" + result_.ended + ")";
+    return;
+  }
+  ConfirmOrder order;
+  order.recipe = incumbent_;
+  order.budget_s = Left();
+  order.steps = steps_;
+  order.least_effect = options_.least_effect;
+  const double pair = Estimate({}) + Estimate(incumbent_);
+  order.timeout_s = Timeout(std::max(Estimate({}), Estimate(incumbent_)));
+  order.by_samples = first_.steps->samples_per_s.has_value();
+  order.random_data = first_.batches && first_.batches->random;
+  order.other_batches = RiskOf(incumbent_) == Risk::kOptimization;
+  if (3 * pair > order.budget_s) {
+    result_.proof = fmt::format(
+        "not confirmed: {} of the budget are left and three pairs take {}; give a longer --budget",
+        HumanDuration(static_cast<Nanos>(std::max(order.budget_s, 0.0) * 1e9)),
+        HumanDuration(static_cast<Nanos>(3 * pair * 1e9)));
+    return;
+  }
+  listener_.Confirming(order);
+  Result<bench::Benchmark> benchmark = runner_.Confirm(order);
+  if (!benchmark) {
+    result_.proof = "not confirmed: " + benchmark.error().message();
+    return;
+  }
+  result_.confirmation = std::move(*benchmark);
+  const bench::Benchmark& found = *result_.confirmation;
+  if (found.comparisons.empty() || !found.comparisons[0].judgement.known) {
+    result_.proof = "not confirmed: fewer than three pairs were measured";
+  } else {
+    const bench::Comparison& comparison = found.comparisons[0];
+    const stats::Judgement& judged = comparison.judgement;
+    result_.proven = comparison.verdict() == stats::Verdict::kFaster;
+    const std::string numbers = fmt::format(
+        "{} ({} to {}) over {}", Times(judged.ratio), Times(judged.interval.low),
+        Times(judged.interval.high), Count(static_cast<std::uint64_t>(judged.pairs), "pair"));
+    std::string why(stats::WordOf(comparison.verdict()));
+    if (!comparison.valid()) why = "both did not do the same work";
+    for (const bench::Difference& difference : comparison.work.differences) {
+      if (!difference.allowed) why += "; " + difference.sentence;
+    }
+    for (const std::string& trouble : comparison.trouble) why += "; " + trouble;
+    result_.proof =
+        result_.proven ? "proven: " + numbers : fmt::format("not proven: {}, {}", numbers, why);
+  }
+  if (!found.ended.empty() && result_.ended.empty() && !result_.proven) result_.ended = found.ended;
+  listener_.Confirmed(found, result_.proof);
+}
+
+void Campaign::Finish() {
+  result_.winner = incumbent_;
+  const auto stands = latest_.find(KeyOf(incumbent_));
+  if (!incumbent_.empty() && stands != latest_.end()) {
+    result_.patch = stands->second.patch;
+    result_.winner_guard = guard_->Check(stands->second, RiskOf(incumbent_));
+  }
+  result_.noise = ledger_.noise().value_or(0);
+  result_.baseline_rate = *ledger_.Rate({});
+  double predicted = 1;
+  bool all = !incumbent_.empty();
+  for (const Choice& choice : incumbent_) {
+    const Expectation expected = Expect(RowOf(choice)->candidate, options_);
+    all = all && expected.predicted.has_value();
+    predicted *= expected.predicted.value_or(1);
+  }
+  if (all) result_.predicted = predicted;
+  // Adopted first, as adopted; then what was measured, best first; then the rest as declared.
+  const auto place = [&](const Row& row) {
+    const auto found = std::find(incumbent_.begin(), incumbent_.end(), row.candidate.choice);
+    return found == incumbent_.end() ? incumbent_.size()
+                                     : static_cast<std::size_t>(found - incumbent_.begin());
+  };
+  std::stable_sort(rows_.begin(), rows_.end(), [&](const Row& a, const Row& b) {
+    if (place(a) != place(b)) return place(a) < place(b);
+    return a.on_top.value_or(-1) > b.on_top.value_or(-1);
+  });
+  result_.rows = std::move(rows_);
+  result_.seconds = runner_.Elapsed();
+}
+
+}  // namespace hone::tune

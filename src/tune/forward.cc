@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Greedy forward selection: each candidate on top of what stands.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "tune/campaign.h"
+
+namespace hone::tune {
+namespace {
+
+using Fate = Row::Fate;
+
+// Dropped candidates this much slower are not tried again: no change around them makes up for it.
+constexpr double kFarSlower = 0.9;
+constexpr int kMostRetries = 2;  // rounds over the dropped ones
+// The untreated program's own share of memory, plus this, is no reason to say no.
+constexpr double kSameMemory = 0.01;
+
+const Effect* FindEffect(const Trial& trial, const std::string& treatment) {
+  for (const Effect& effect : trial.effects) {
+    if (effect.treatment == treatment) return &effect;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Row* Campaign::RowOf(const Choice& choice) {
+  for (Row& row : rows_) {
+    if (row.candidate.choice == choice) return &row;
+  }
+  return nullptr;
+}
+
+Risk Campaign::RiskOf(const Recipe& recipe) const {
+  Risk risk = Risk::kExact;
+  for (const Candidate& candidate : candidates_) {
+    if (std::find(recipe.begin(), recipe.end(), candidate.choice) == recipe.end()) continue;
+    risk = std::max(risk, candidate.risk);
+  }
+  return risk;
+}
+
+// What stands, less what it excludes, and the candidate.
+Recipe Campaign::With(std::size_t place) const {
+  const Candidate& candidate = candidates_[place];
+  Recipe recipe;
+  for (const Choice& choice : incumbent_) {
+    const auto same = [&](const Candidate& other) {
+      return other.choice == choice && !other.group.empty() && other.group == candidate.group;
+    };
+    if (std::none_of(candidates_.begin(), candidates_.end(), same)) recipe.push_back(choice);
+  }
+  recipe.push_back(candidate.choice);
+  return recipe;
+}
+
+void Campaign::Forward(const std::vector<tune::Unit>& units, const std::string& purpose) {
+  for (const tune::Unit& unit : units) TryUnit(unit, purpose);
+}
+
+// Of a group the first that helps stands until a later one is faster; the first that is slower
+// than the best so far ends it.
+void Campaign::TryUnit(const tune::Unit& unit, const std::string& purpose) {
+  std::optional<double> best;
+  std::string best_title;
+  for (std::size_t i = 0; i < unit.size(); ++i) {
+    Row& row = rows_[unit[i]];
+    const Recipe recipe = With(unit[i]);
+    const Trying came = Try(unit[i], purpose);
+    if (came == Trying::kNotRun || came == Trying::kUseless) continue;
+    const double rate = *ledger_.Rate(recipe);
+    if (best && rate < *best) {
+      for (std::size_t j = i + 1; j < unit.size(); ++j) {
+        rows_[unit[j]].fate = Fate::kSuperseded;
+        rows_[unit[j]].why = fmt::format("not tried: of its group \"{}\" was slower than \"{}\"",
+                                         row.candidate.title, best_title);
+      }
+      return;
+    }
+    best = rate;
+    best_title = row.candidate.title;
+  }
+}
+
+bool Campaign::Hopeless(std::size_t place, Row& row) const {
+  const auto stands = latest_.find(KeyOf(incumbent_));
+  const Trial& trial = stands == latest_.end() ? first_ : stands->second;
+  if (!trial.steps) return false;
+  const std::optional<double> bound =
+      LoaderBound(candidates_[place], options_, trial.steps->data_wait_share);
+  if (!bound || *bound >= 1 + options_.least_effect) return false;
+  row.fate = Fate::kNotTried;
+  row.why = fmt::format("not tried: the program waits for data {} of its time; it cannot give {}",
+                        Percent(*trial.steps->data_wait_share), Percent(options_.least_effect));
+  return true;
+}
+
+// Why a trial is no measurement of its candidate; empty: it is one.
+std::string Campaign::Obstacle(const Trial& trial, const Candidate& candidate, Row& row) {
+  row.peak_bytes = trial.peak_device_bytes;
+  const Effect* effect = FindEffect(trial, candidate.choice.treatment);
+  if (!Usable(trial)) {
+    row.fate = Fate::kFailed;
+    if (trial.fine()) return "its trial counts samples where the program as it is does not";
+    const std::string type = trial.error_type.empty() ? "" : trial.error_type + ": ";
+    return fmt::format("{}: {}{}", WordOf(trial.ending), type, trial.error);
+  }
+  if (effect != nullptr && effect->state == "failed") {
+    row.fate = Fate::kFailed;
+    return "could not be put in: " + effect->why;
+  }
+  if (effect == nullptr || effect->state != "applied") {
+    row.fate = Fate::kNoEffect;
+    return effect == nullptr ? "it was never put in"
+                             : fmt::format("{}: {}", effect->state, effect->why);
+  }
+  const double most = std::max(kMostMemory, first_.device_share.value_or(0) + kSameMemory);
+  if (trial.device_share && *trial.device_share > most) {
+    row.fate = Fate::kRejected;
+    return fmt::format("no margin: its peak is {} of the device's memory, {} is the most",
+                       Percent(*trial.device_share), Percent(most));
+  }
+  return "";
+}
+
+Campaign::Trying Campaign::Try(std::size_t place, const std::string& purpose) {
+  Row& row = rows_[place];
+  const Candidate& candidate = candidates_[place];
+  const Recipe recipe = With(place), before = incumbent_;
+  if (stopped_) {
+    if (row.why.empty()) row.why = "not tried: the search ended before";
+    return Trying::kNotRun;
+  }
+  if (Hopeless(place, row)) return Trying::kNotRun;
+  if (!Fits(recipe)) {
+    if (row.why.empty()) row.why = "not tried: the budget was spent";
+    if (result_.ended.empty()) {
+      result_.ended = fmt::format("the budget of {} was spent",
+                                  HumanDuration(static_cast<Nanos>(options_.budget_s * 1e9)));
+    }
+    return Trying::kNotRun;
+  }
+  std::optional<Trial> trial = Attempt(recipe, purpose, &candidate);
+  if (!trial) {
+    if (row.why.empty()) row.why = "not tried: the search ended before";
+    return Trying::kNotRun;
+  }
+  tried_on_[place] = KeyOf(before);
+  row.why = Obstacle(*trial, candidate, row);
+  if (!row.why.empty()) {
+    Tell(*trial, fmt::format("{}: {}", WordOf(row.fate), row.why));
+    return Trying::kUseless;
+  }
+  return Decide(place, recipe, before, std::move(*trial));
+}
+
+// Once more what stands and the candidate, one after the other. None: the search is over, or the
+// candidate is (row.why says why). The decision about the trial is to be told.
+std::optional<Trial> Campaign::Again(const Recipe& recipe, const Candidate& candidate, Row& row) {
+  const std::optional<Trial> old = Attempt(incumbent_, "again", nullptr);
+  if (!old) return std::nullopt;
+  Tell(*old, fmt::format("{} {}", Usable(*old) ? ThreeDigits(*old->rate) : "no", Unit()));
+  std::optional<Trial> trial = Attempt(recipe, "again", &candidate);
+  if (!trial) return std::nullopt;
+  row.why = Obstacle(*trial, candidate, row);
+  const GuardVerdict verdict = guard_->Check(*trial, RiskOf(recipe));
+  if (row.why.empty() && !verdict.passed) {
+    row.guard = verdict;
+    row.fate = Fate::kRejected;
+    row.why = verdict.why;
+  }
+  if (row.why.empty()) return trial;
+  Tell(*trial, fmt::format("{}: {}", WordOf(row.fate), row.why));
+  return std::nullopt;
+}
+
+Campaign::Trying Campaign::Decide(std::size_t place, const Recipe& recipe, const Recipe& before,
+                                  Trial trial) {
+  Row& row = rows_[place];
+  const Candidate& candidate = candidates_[place];
+  const auto measured = [&] {
+    const Contrast contrast = ledger_.Compare(recipe, before);
+    row.on_top = contrast.factor();
+    row.rate = ledger_.Rate(recipe);
+    if (recipe.size() == 1) row.alone = *row.rate / *ledger_.Rate({});
+    return contrast;
+  };
+  row.guard = guard_->Check(trial, RiskOf(recipe));
+  row.loss = row.guard.loss;
+  verdicts_[KeyOf(recipe)] = row.guard;
+  Contrast contrast = measured();
+  const auto end = [&](Fate fate, const std::string& why, Trying came) {
+    row.fate = fate;
+    row.why = why;
+    Tell(trial, fmt::format("{}: {}: {}", Times(*row.on_top), WordOf(fate), why));
+    return came;
+  };
+  if (!row.guard.passed) return end(Fate::kRejected, row.guard.why, Trying::kUseless);
+  if (candidate.risk == Risk::kOptimization && !options_.allow_optimization) {
+    return end(Fate::kReported, "changes the training itself; it is yours to decide",
+               Trying::kMeasured);
+  }
+  Speed speed = ledger_.Judge(contrast, options_.least_effect, comparisons_);
+  for (int look = 1; speed == Speed::kNear && look < kMostLooks && Fits(recipe, 2); ++look) {
+    Tell(trial, fmt::format("{}: near the limit, once again both", Times(*row.on_top)));
+    std::optional<Trial> again = Again(recipe, candidate, row);
+    if (!again) {
+      if (!row.why.empty()) return Trying::kUseless;  // failed or rejected at second sight
+      row.fate = Fate::kNoGain;
+      row.why = fmt::format("{}: the search ended before it was decided", Times(*row.on_top));
+      return Trying::kMeasured;
+    }
+    trial = std::move(*again);
+    contrast = measured();
+    speed = ledger_.Judge(contrast, options_.least_effect, comparisons_);
+  }
+  if (speed != Speed::kFaster) {
+    const bool slower =
+        contrast.log_gain < -std::max(std::log1p(options_.least_effect), 2 * contrast.error);
+    return end(slower ? Fate::kSlower : Fate::kNoGain,
+               speed == Speed::kNear ? fmt::format("cannot be told from the noise of {} of a run",
+                                                   Percent(ledger_.noise().value_or(0)))
+                                     : fmt::format("{} on top of {}", Times(*row.on_top),
+                                                   Count(before.size(), "treatment")),
+               Trying::kMeasured);
+  }
+  if (!row.guard.checked && RiskOf(recipe) != Risk::kExact && !options_.allow_unchecked) {
+    return end(Fate::kReported,
+               "faster, and nothing shows that the results stay right: " + row.guard.why,
+               Trying::kMeasured);
+  }
+  Adopt(place, recipe, before);
+  Tell(trial, fmt::format("{} on top of {}: adopted ({})", Times(*row.on_top),
+                          Count(before.size(), "treatment"), row.guard.why));
+  return Trying::kAdopted;
+}
+
+void Campaign::Adopt(std::size_t place, const Recipe& recipe, const Recipe& before) {
+  Row& row = rows_[place];
+  for (const Choice& choice : before) {
+    if (std::find(recipe.begin(), recipe.end(), choice) != recipe.end()) continue;
+    Row* old = RowOf(choice);
+    HONE_CHECK(old != nullptr);
+    old->fate = Row::Fate::kSuperseded;
+    old->why = fmt::format("\"{}\" of the same group is faster", row.candidate.title);
+    // On top of what both stand on.
+    Recipe without = recipe;
+    without.pop_back();
+    if (ledger_.Runs(without) > 0) row.on_top = ledger_.Compare(recipe, without).factor();
+  }
+  incumbent_ = recipe;
+  row.fate = Row::Fate::kAdopted;
+  row.why = row.guard.why;
+  row.cumulative_rate = ledger_.Rate(recipe);
+  row.cumulative = ledger_.Compare(recipe, {}).factor();
+}
+
+// What was dropped while something else stood may help now: a faster device waits for its loader.
+void Campaign::Retry() {
+  for (int round = 0; round < kMostRetries; ++round) {
+    const std::string stands = KeyOf(incumbent_);
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Row& row = rows_[i];
+      const bool dropped = row.fate == Row::Fate::kNoGain || row.fate == Row::Fate::kSlower;
+      const bool worth = dropped && row.on_top && *row.on_top > kFarSlower;
+      const bool waited = row.fate == Row::Fate::kNotTried && wanted_[i] && tried_on_[i].empty();
+      if (candidates_[i].risk == Risk::kOptimization || tried_on_[i] == stands) continue;
+      // Another of its group stands: that was decided.
+      if (With(i).size() <= incumbent_.size()) continue;
+      if (worth || (waited && !incumbent_.empty())) places.push_back(i);
+    }
+    std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+      return rows_[a].on_top.value_or(0) > rows_[b].on_top.value_or(0);
+    });
+    for (const std::size_t place : places) {
+      if (With(place).size() > incumbent_.size()) Try(place, "retry");
+    }
+    if (KeyOf(incumbent_) == stands) return;
+  }
+}
+
+}  // namespace hone::tune
