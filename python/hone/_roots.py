@@ -89,7 +89,10 @@ class Roots:
         self.inside.root = True
         self._put_back()
         try:
-            return self.original(module, *args, **kwargs)
+            output = self.original(module, *args, **kwargs)
+            if not root.output:
+                root.output = "tensor" if isinstance(output, torch.Tensor) else type(output).__name__
+            return output
         finally:
             self.inside.root = False
             if not self.stopped:
