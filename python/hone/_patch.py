@@ -45,6 +45,7 @@ def missing(site, text, why):
         raise Misfit(why)
 
     path = (site or "").rpartition(":")[0]
+    path = told_path(path) if path else ""
     return Edit(path, "%s%s" % (site + ": " if site else "", text.split("\n")[0]), make)
 
 
@@ -130,7 +131,7 @@ def replace(site, old, new):
         at = start + piece.index(old.encode())
         return [(at, at + len(old.encode()), _BEFORE, new)]
 
-    return _edit(site, new, make, new)
+    return _edit(site, "%s becomes %s" % (old, new), make, new)
 
 
 # Lines.
@@ -225,7 +226,7 @@ def _wrapped(source, statements, following, header):
     for line in range(statements[0].lineno, last.end_lineno + 1):
         start = source.line_start(line)
         if line not in inside and source.data[start:source.line_start(line + 1)].strip():
-            changes.append((start, start, _INDENT, "    "))
+            changes.append((start, start, _INDENT, source.indentation_unit))
     return changes
 
 
@@ -254,7 +255,7 @@ def _split(source, statement, header):
     at = source.start(statement)
     return [(source.line_start(statement.lineno), source.line_start(statement.lineno), _HEADER,
              blanks + header + ":" + end),
-            (at, at, _INDENT, "    " + name + " = "),
+            (at, at, _INDENT, source.indentation_unit + name + " = "),
             (source.end(loss), source.end(loss), _INDENT, end + blanks + name)]
 
 
@@ -290,8 +291,8 @@ def _merged(edits):
     merged, known = [], {}
     for edit in edits:
         if edit.merge is None:
-            if (edit.path, edit.told) not in known:
-                known[edit.path, edit.told] = edit
+            if (edit.told, edit.text) not in known:
+                known[edit.told, edit.text] = edit
                 merged.append(edit)
             continue
         key = edit.merge[:-1]

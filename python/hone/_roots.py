@@ -4,6 +4,7 @@
 nn.Module.__call__ is ours until three steps have ended, and never while such a module runs: what
 torch.compile traces is as it would be without us.
 """
+import contextlib
 import functools
 import threading
 
@@ -69,6 +70,18 @@ class Roots:
         self.module_class.__call__ = self.original
         return True
 
+    @contextlib.contextmanager
+    def aside(self):
+        """Not listening inside: what is traced there is as it would be without us."""
+        listened = self._put_back()
+        self.session.own += 1
+        try:
+            yield
+        finally:
+            self.session.own -= 1
+            if listened and not self.stopped:
+                self._listen()
+
     def stop(self):
         self._put_back()
         self.stopped = True
@@ -89,7 +102,10 @@ class Roots:
         self.inside.root = True
         self._put_back()
         try:
-            return self.original(module, *args, **kwargs)
+            output = self.original(module, *args, **kwargs)
+            if not root.output:
+                root.output = "tensor" if isinstance(output, torch.Tensor) else type(output).__name__
+            return output
         finally:
             self.inside.root = False
             if not self.stopped:
@@ -154,8 +170,10 @@ class Roots:
         module.__class__ = _subclass(type(module), around)
 
 
+@functools.lru_cache(None)
 def _subclass(kind, around):
-    # A class of its own, not an attribute of the instance: that would go into every copy of it.
+    # A class of its own, not an attribute of the instance: that would go into every copy of it. The same
+    # one for all blocks of a model, or a compiler would take each for something new.
     forward = kind.forward
 
     @functools.wraps(forward)
@@ -163,8 +181,9 @@ def _subclass(kind, around):
         return around(functools.partial(forward, self), args, kwargs)
 
     def __reduce_ex__(self, protocol):
-        # A copy or a saved module is the program's own again, without the treatment.
-        function, parts, *rest = kind.__reduce_ex__(self, protocol)
+        # A copy or a saved module is the program's own again, without the treatment. In the way of
+        # protocol 1, since pickle refuses another class than the object's in the later ones.
+        function, parts, *rest = kind.__reduce_ex__(self, min(protocol, 1))
         return (function, tuple(kind if part is type(self) else part for part in parts), *rest)
 
     return type(kind.__name__, (kind,), {

@@ -43,6 +43,7 @@ class Root(_Facts):
     kind = ""
     site = ""
     name = ""           # the caller's expression: "model", "self.net"
+    output = ""         # "tensor", or the kind of what its first call gave
     calls = 0           # while it was looked at: the first three steps
     input_shapes = frozenset()
     _module = None

@@ -6,10 +6,9 @@ import os
 import re
 import tokenize
 
-_cwd = os.getcwd()
+from . import _sites
+
 _sources = {}
-_PACKAGES = ("site-packages", "dist-packages")
-_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
 class Misfit(Exception):
@@ -26,8 +25,7 @@ def parts_of(site):
 
 def told_path(path):
     """Relative where it lies below the folder that the program was started in."""
-    full = os.path.abspath(os.path.join(_cwd, path))
-    return os.path.relpath(full, _cwd) if full.startswith(_cwd + os.sep) else full
+    return _sites.told(os.path.join(_sites._cwd, path))
 
 
 def source_of(path):
@@ -39,8 +37,8 @@ def source_of(path):
 
 class Source:
     def __init__(self, path):
-        self.path, full = path, os.path.join(_cwd, path)
-        if full.startswith(_STANDARD) or any(name in full.split(os.sep) for name in _PACKAGES):
+        self.path, full = path, os.path.join(_sites._cwd, path)
+        if not _sites.is_program(full):
             raise Misfit("it belongs to an installed package")
         try:
             with open(full, "rb") as file:
@@ -54,6 +52,17 @@ class Source:
         self._starts = [0] + [match.end() for match in re.finditer(rb"\r\n|\r|\n", self.data)]
         self.end_of_line = "\r\n" if "\r\n" in self.text else "\n"
         self.parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    @property
+    def indentation_unit(self):
+        """As the file indents: four blanks, two, a tab."""
+        for node in ast.walk(self.tree):
+            inside = getattr(node, "body", None)
+            if isinstance(node, ast.stmt) and isinstance(inside, list):
+                outer, inner = self.indentation(node), self.indentation(inside[0])
+                if outer is not None and inner and inner.startswith(outer) and len(inner) > len(outer):
+                    return inner[len(outer):]
+        return "    "
 
     # Offsets.
 

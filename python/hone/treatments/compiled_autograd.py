@@ -46,7 +46,7 @@ class CompiledAutograd(_compile.Compile):
                 return original(*args, **kwargs)
             torch = self.session.torch
             # The configuration covers calls of compiled functions; a backward pass outside of one wants this.
-            with torch._dynamo.compiled_autograd._enable(torch.compile):
+            with self.session.roots.aside(), torch._dynamo.compiled_autograd._enable(torch.compile):
                 original(*args, **kwargs)
             if not self.hits and torch._dynamo.utils.counters["compiled_autograd"]["captures"]:
                 self.hit()
