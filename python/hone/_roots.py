@@ -19,6 +19,7 @@ class Roots:
         self.session = session
         self.known = {}       # id of a module: its Root; None: nothing to train in it
         self.modules = []     # kept so that ids stay theirs
+        self.kept = []
         self.samples = []     # of the first root's inputs, a number a step
         self.samples_now = 0
         self.inside = threading.local()
@@ -89,7 +90,8 @@ class Roots:
 
     def _called(self, module, args, kwargs):
         torch = self.session.torch
-        if torch is None or not torch.is_grad_enabled():
+        # With an optimizer in sight, what is called without gradients is an evaluation, or a teacher.
+        if torch is None or not torch.is_grad_enabled() and self.session.seen.optimizers:
             return self.original(module, *args, **kwargs)
         try:
             root = self._root(module)
@@ -116,12 +118,14 @@ class Roots:
             return self.known[id(module)]
         self.modules.append(module)
         root = None
-        if any(p.requires_grad for p in module.parameters()):
+        if any(p.requires_grad or not self.session.seen.optimizers for p in module.parameters()):
             frame = _sites.frame_of_program(2)
             root = Root(kind=type(module).__name__, module=module, site=_sites.site_of(frame),
                         name=_sites.name_of_callee(frame, module) if frame is not None else "",
                         input_shapes=set())
             self.session.seen.roots.append(root)
+            if self.session.trial is not None:
+                self.kept.append(module)  # treatments look at it when the program is over and has let go
             self.session.program_file(frame)
             self._tell_device(module)
             for treatment in self.session.treatments:
@@ -130,7 +134,7 @@ class Roots:
         return root
 
     def _tell_device(self, module):
-        parameter = next(p for p in module.parameters() if p.requires_grad)
+        parameter = next(module.parameters())
         if len(self.session.seen.roots) == 1:
             self.session.seen.device = parameter.device.type
 

@@ -262,6 +262,15 @@ class Autocast(Same):
             first.train()
         self.check_applied(session, "bf16-autocast", 2)
 
+    def test_inference_without_gradients(self):
+        session = self.session("bf16-autocast", "channels-last")
+        model = Images().eval().requires_grad_(False)
+        with torch.inference_mode():
+            self.assertEqual(model(torch.randn(2, 3, 8, 8)).dtype, torch.float32)
+        self.check_applied(session, "bf16-autocast", 1)
+        self.check_applied(session, "channels-last", 1)
+        self.assertFalse(model.conv.weight.is_inference())
+
     def test_a_saved_module_is_the_programs_own(self):
         self.session("bf16-autocast")
         _, _, model, _ = train(steps=1)
@@ -447,6 +456,18 @@ class Compiled(Same):
         session, _ = self.both("compiled-autograd", 1e-4, make_model=lambda: nn.Linear(8, 1), steps=3)
         self.check_applied(session, "compiled-autograd", 1)
         self.assertGreater(torch._dynamo.utils.counters["compiled_autograd"]["captures"], 0)
+
+    def test_what_distributed_data_parallel_holds(self):
+        import torch.distributed as dist
+
+        dist.init_process_group("gloo", init_method="file://%s/store" % tempfile.mkdtemp(), rank=0, world_size=1)
+        self.addCleanup(dist.destroy_process_group)
+        session = self.session()
+        session.add([{"treatment": "compile-default"}])
+        self.effect(session, "compile-default").arguments = {"backend": "eager"}
+        train(make_model=lambda: nn.parallel.DistributedDataParallel(blocks(1)), steps=1)
+        self.check_applied(session, "compile-default", 1)
+        self.assertGreaterEqual(self.graphs(), 1)
 
     def test_not_where_the_program_compiles_itself(self):
         session = self.session("compile-default")

@@ -43,7 +43,7 @@ class Compile(Treatment):
 
     @classmethod
     def line(cls):
-        return "{model}.compile(%s)" % ", ".join("%s=%s" % (k, _text(v)) for k, v in cls.arguments.items())
+        return "{inner}.compile(%s)" % ", ".join("%s=%s" % (k, _text(v)) for k, v in cls.arguments.items())
 
     @classmethod
     def code(cls, seen, options):
@@ -64,7 +64,8 @@ class Compile(Treatment):
             self.put_in(torch, module)
 
     def put_in(self, torch, module):
-        module.compile(**self.arguments)
+        # DistributedDataParallel's own forward is never traced: what it holds is compiled.
+        _model.inner(module).compile(**self.arguments)
         self.hit()
 
 

@@ -114,7 +114,7 @@ def code_for(seen, line, trainer=""):
     """`line` for every model; `trainer`: the argument that does it where the Trainer owns the loop."""
     if trainer and trainer_hides_loop(seen):
         return "TrainingArguments(%s)" % trainer
-    return "\n".join(line.format(model=name) for name in dict.fromkeys(names(seen)))
+    return "\n".join(line.format(model=name, inner=name) for name in dict.fromkeys(names(seen)))
 
 
 def place(seen, root):
@@ -149,13 +149,16 @@ def where(seen):
 
 
 def edits_for(seen, line):
-    """`line` for every model, before its optimizer is made."""
+    """`line` for every model, before its optimizer is made. {model} is its name, {inner} what it is without
+    DistributedDataParallel and the like, which may or may not be around it on that line."""
     edits = []
     for root in seen.roots:
         found = place(seen, root)
+        name = found[1] if found else root.name or "model"
+        inside = 'getattr(%s, "module", %s)' % (name, name) if root.kind in _WRAPPERS else name
+        text = line.format(model=name, inner=inside)
         if found:
-            edits.append(_patch.insert_before(found[0], line.format(model=found[1])))
+            edits.append(_patch.insert_before(found[0], text))
         elif root.site:
-            edits.append(_patch.missing(root.site, line.format(model=root.name or "model"),
-                                        "where the model is made is not in sight"))
+            edits.append(_patch.missing(root.site, text, "where the model is made is not in sight"))
     return edits

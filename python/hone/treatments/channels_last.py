@@ -32,8 +32,10 @@ class ChannelsLast(Treatment):
 
     @classmethod
     def code(cls, seen, options):
+        names = [_patch.first_argument(root.site, root.name) for root in seen.roots if root.name]
+        name = next(filter(None, names), "images")
         return (_model.code_for(seen, "{model}.to(memory_format=torch.channels_last)")
-                + "\n" + "images = images.to(memory_format=torch.channels_last)")
+                + "\n%s = %s.to(memory_format=torch.channels_last)" % (name, name))
 
     @classmethod
     def edits(cls, seen, options):
@@ -85,7 +87,8 @@ class ChannelsLast(Treatment):
             if not self.hits:
                 self.inert("the model is in channels-last layout already")
             return self.hits > 0
-        module.to(memory_format=torch.channels_last)
+        with torch.inference_mode(False):  # parameters made inside of it could not be trained later
+            module.to(memory_format=torch.channels_last)
         self._lay_out_states(torch)
         self.hit()
         return True

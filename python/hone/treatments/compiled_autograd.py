@@ -21,7 +21,7 @@ class CompiledAutograd(_compile.Compile):
 
     @classmethod
     def line(cls):
-        return "{model}.compile()"
+        return "{inner}.compile()"
 
     @classmethod
     def code(cls, seen, options):

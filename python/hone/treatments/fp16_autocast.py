@@ -60,24 +60,21 @@ class Fp16Autocast(_autocast.Autocast):
 
     def _make_backward(self, original):
         def backward(tensors, grad_tensors=None, *args, **kwargs):
-            torch = self.session.torch
-            single = torch is not None and isinstance(tensors, torch.Tensor)
-            if self._active and not self._stepping and (single or len(tensors) == 1):
-                tensor = tensors if single else tensors[0]
-                given = grad_tensors if single or grad_tensors is None else grad_tensors[0]
-                if isinstance(given, (list, tuple)):
-                    given = given[0]
-                grad_tensors = self._start(torch, tensor, given)
-                grad_tensors = grad_tensors if single else [grad_tensors]
+            if self._active and not self._stepping:
+                grad_tensors = self._start(self.session.torch, tensors, grad_tensors)
+                self._scaled = True
             return original(tensors, grad_tensors, *args, **kwargs)
 
         return backward
 
-    def _start(self, torch, tensor, given):
-        if given is None:
-            given = torch.ones_like(tensor, memory_format=torch.preserve_format)
-        self._scaled = True
-        return self._scaler.scale(given.detach()).to(given.dtype)
+    def _start(self, torch, tensors, gradients):
+        """The gradients that backward starts from, scaled."""
+        tensors = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        if gradients is None or isinstance(gradients, torch.Tensor):
+            gradients = [gradients] * len(tensors)
+        ones = [torch.ones_like(tensor) if given is None else given.detach()
+                for tensor, given in zip(tensors, gradients)]
+        return [self._scaler.scale(one).to(one.dtype) for one in ones]
 
     def optimizer_made(self, optimizer, arguments):
         if self._optimizer is not None:

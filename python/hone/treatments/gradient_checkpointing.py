@@ -34,13 +34,13 @@ class GradientCheckpointing(Treatment):
     @classmethod
     def code(cls, seen, options):
         if any(_is_hugging_face(module) for module in _model.roots(seen)):
-            return _model.code_for(seen, "{model}.gradient_checkpointing_enable()", "gradient_checkpointing=True")
+            return _model.code_for(seen, "{inner}.gradient_checkpointing_enable()", "gradient_checkpointing=True")
         return "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)"
 
     @classmethod
     def edits(cls, seen, options):
         if any(_is_hugging_face(module) for module in _model.roots(seen)):
-            return _model.edits_for(seen, "{model}.gradient_checkpointing_enable()")
+            return _model.edits_for(seen, "{inner}.gradient_checkpointing_enable()")
         return []  # the loop over the blocks is in the model's own forward
 
     def root(self, module):

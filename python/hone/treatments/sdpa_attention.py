@@ -41,7 +41,7 @@ class SdpaAttention(Treatment):
     def code(cls, seen, options):
         if any(_patch.find_keyword(path, "attn_implementation", "eager") for path in seen.scripts):
             return 'attn_implementation="sdpa"'
-        return _model.code_for(seen, '{model}.set_attn_implementation("sdpa")')
+        return _model.code_for(seen, '{inner}.set_attn_implementation("sdpa")')
 
     @classmethod
     def edits(cls, seen, options):
@@ -49,7 +49,7 @@ class SdpaAttention(Treatment):
                  for site in _patch.find_keyword(path, "attn_implementation", "eager")]
         if sites:
             return [_patch.replace_keyword(site, "attn_implementation", '"sdpa"') for site in sites]
-        return _model.edits_for(seen, '{model}.set_attn_implementation("sdpa")')
+        return _model.edits_for(seen, '{inner}.set_attn_implementation("sdpa")')
 
     def root(self, module):
         for model in _outermost(module):
