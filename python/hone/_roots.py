@@ -4,6 +4,7 @@
 nn.Module.__call__ is ours until three steps have ended, and never while such a module runs: what
 torch.compile traces is as it would be without us.
 """
+import contextlib
 import functools
 import threading
 
@@ -18,6 +19,7 @@ class Roots:
         self.session = session
         self.known = {}       # id of a module: its Root; None: nothing to train in it
         self.modules = []     # kept so that ids stay theirs
+        self.kept = []
         self.samples = []     # of the first root's inputs, a number a step
         self.samples_now = 0
         self.inside = threading.local()
@@ -69,6 +71,18 @@ class Roots:
         self.module_class.__call__ = self.original
         return True
 
+    @contextlib.contextmanager
+    def aside(self):
+        """Not listening inside: what is traced there is as it would be without us."""
+        listened = self._put_back()
+        self.session.own += 1
+        try:
+            yield
+        finally:
+            self.session.own -= 1
+            if listened and not self.stopped:
+                self._listen()
+
     def stop(self):
         self._put_back()
         self.stopped = True
@@ -76,7 +90,8 @@ class Roots:
 
     def _called(self, module, args, kwargs):
         torch = self.session.torch
-        if torch is None or not torch.is_grad_enabled():
+        # With an optimizer in sight, what is called without gradients is an evaluation, or a teacher.
+        if torch is None or not torch.is_grad_enabled() and self.session.seen.optimizers:
             return self.original(module, *args, **kwargs)
         try:
             root = self._root(module)
@@ -103,12 +118,14 @@ class Roots:
             return self.known[id(module)]
         self.modules.append(module)
         root = None
-        if any(p.requires_grad for p in module.parameters()):
+        if any(p.requires_grad or not self.session.seen.optimizers for p in module.parameters()):
             frame = _sites.frame_of_program(2)
             root = Root(kind=type(module).__name__, module=module, site=_sites.site_of(frame),
                         name=_sites.name_of_callee(frame, module) if frame is not None else "",
                         input_shapes=set())
             self.session.seen.roots.append(root)
+            if self.session.trial is not None:
+                self.kept.append(module)  # treatments look at it when the program is over and has let go
             self.session.program_file(frame)
             self._tell_device(module)
             for treatment in self.session.treatments:
@@ -117,7 +134,7 @@ class Roots:
         return root
 
     def _tell_device(self, module):
-        parameter = next(p for p in module.parameters() if p.requires_grad)
+        parameter = next(module.parameters())
         if len(self.session.seen.roots) == 1:
             self.session.seen.device = parameter.device.type
 
@@ -157,8 +174,10 @@ class Roots:
         module.__class__ = _subclass(type(module), around)
 
 
+@functools.lru_cache(None)
 def _subclass(kind, around):
-    # A class of its own, not an attribute of the instance: that would go into every copy of it.
+    # A class of its own, not an attribute of the instance: that would go into every copy of it. The same
+    # one for all blocks of a model, or a compiler would take each for something new.
     forward = kind.forward
 
     @functools.wraps(forward)
@@ -166,8 +185,9 @@ def _subclass(kind, around):
         return around(functools.partial(forward, self), args, kwargs)
 
     def __reduce_ex__(self, protocol):
-        # A copy or a saved module is the program's own again, without the treatment.
-        function, parts, *rest = kind.__reduce_ex__(self, protocol)
+        # A copy or a saved module is the program's own again, without the treatment. In the way of
+        # protocol 1, since pickle refuses another class than the object's in the later ones.
+        function, parts, *rest = kind.__reduce_ex__(self, min(protocol, 1))
         return (function, tuple(kind if part is type(self) else part for part in parts), *rest)
 
     return type(kind.__name__, (kind,), {

@@ -245,12 +245,12 @@ class Session:
         counted = []
 
         def stepped(optimizer, args, kwargs):
-            counted.append(1)
-            self.roots.step_ended(len(counted))
-            if self.roots.stopped:
-                hook.remove()
+            # It stays where it is: torch walks over its hooks just now, and none may go.
+            if not self.roots.stopped:
+                counted.append(1)
+                self.roots.step_ended(len(counted))
 
-        hook = register(stepped)
+        register(stepped)
 
     def _make_optimizer_init(self, original, torchs_own):
         def __init__(optimizer, *args, **kwargs):
@@ -269,6 +269,9 @@ class Session:
 
     def _build(self, thing, original, given, method, args, kwargs):
         """thing.__init__ with the arguments that the treatments want; the program's own where they fail."""
+        if self.treatments and not isinstance(given.get("params", ()), (list, tuple, dict, self.torch.Tensor)):
+            given["params"] = list(given["params"])  # a generator; treatments look at it too
+            args, kwargs = (), given
         arguments, changed_by = dict(given), []
         for treatment in self.treatments:
             change = getattr(treatment, method, None)
@@ -282,8 +285,6 @@ class Session:
         try:
             if not changed_by:
                 return original(thing, *args, **kwargs)
-            if "params" in given and not isinstance(given["params"], (list, tuple, dict)):
-                arguments["params"] = given["params"] = list(given["params"])  # it may be needed twice
             try:
                 return original(thing, **arguments)
             except Exception as trouble:
