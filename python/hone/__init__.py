@@ -9,13 +9,15 @@
 
 `hone run` finds the steps of most programs by itself; marks are for those where it does not, and for
 names of your own in the timeline.
+
+hone.apply("recipe.json"), in a program's first lines, puts in what `hone tune` found to help it.
 """
 import sys as _sys
 
 from ._library import RANGE as _RANGE
 from ._library import library as _library
 
-__all__ = ["step", "region", "recording"]
+__all__ = ["step", "region", "recording", "apply"]
 __version__ = "0.1.0"
 
 # The probe of `hone bench`, where it is in the process.
@@ -31,6 +33,17 @@ def step():
         _library.step()
     if _probe is not None:
         _probe.marked()
+
+
+def apply(recipe):
+    """Puts the treatments of a recipe that `hone tune` wrote into this program: call it before anything
+    is built, before or after `import torch`. Raises only where the file cannot be read or is no recipe; a
+    treatment that cannot be put in is left out, and the answer, a list of them all, says why.
+    """
+    session = _sys.modules.get("_hone._session")
+    if session is None or session.active is None:
+        from . import _session as session
+    return session.apply(recipe)
 
 
 def recording():

@@ -31,7 +31,6 @@ _BLOCK_STEPS, _BLOCK_NS = 8, 200000000
 _LOOKED_AT = frozenset((3, 24, 96, 384, 1536))
 
 
-
 def _uptime():
     """The kernel's own count in seconds, read as a text: what replaces the C library's clock leaves it."""
     try:
@@ -60,6 +59,8 @@ _counters = None  # dynamo's
 _graphs = 0
 _written = False
 _trouble = None
+# Who else wants to know (hone tune): step_ended(count, source), led(source), handed_out(iterator, batch, waited_ns).
+listeners = []
 
 
 def start(folder):
@@ -80,6 +81,28 @@ def start(folder):
         leave(status)
 
     os._exit = _exit
+
+
+def write(how):
+    """Now: what runs from here on is not the program's."""
+    _write(how)
+
+
+def wait_share():
+    """Of the time between the first and the last step, how much was spent waiting for batches; or None."""
+    stamps = _steps[_leader] if _leader <= LOADER else ()
+    if len(stamps) < 3 or len(_waits) < len(stamps):
+        return None
+    return (_waits[-1] - _waits[0]) / max(1, stamps[-1] - stamps[0])
+
+
+def samples():
+    return _samples[-1] if _samples else 0
+
+
+def work():
+    """_bench_work.Work, or None."""
+    return _work
 
 
 def marked():
@@ -122,9 +145,12 @@ def _loaders_are_here(module):
         global _wait_ns
         begin = _now()
         batch = original(self)
-        _wait_ns += _now() - begin
+        waited = _now() - begin
+        _wait_ns += waited
         if _trouble is None and os.getpid() == _pid:
             _guarded(_handed_out, self, batch)
+            for listener in listeners:
+                listener.handed_out(self, batch, waited)
         return batch
 
     iterator.__next__ = __next__
@@ -188,6 +214,8 @@ def _end_step(source):
         _look(count)
     if count - _edge_step >= _BLOCK_STEPS and now - _edge_ns >= _BLOCK_NS or count == 1:
         _edge(count)
+    for listener in listeners:
+        listener.step_ended(count, source)
 
 
 def _lead(source):
@@ -200,6 +228,8 @@ def _lead(source):
         del series[:]
         series.extend([0] * count)
     del _edges[:], _growth[:], _looked[:]
+    for listener in listeners:
+        listener.led(source)
 
 
 def _look(count):

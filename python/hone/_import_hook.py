@@ -9,7 +9,7 @@ import sys
 
 from ._library import loss
 
-_waiting = {}  # name: callback
+_waiting = {}  # name: callbacks, in the order they came
 # The import machinery cuts frames of this name out of tracebacks; ours among them belong to it.
 _MACHINERY = "<frozen importlib._bootstrap_external>"
 
@@ -20,7 +20,7 @@ def after_import(name, callback):
     if module is not None and getattr(module, "__spec__", None) is not None:
         _call(name, callback, module)
         return
-    _waiting[name] = callback
+    _waiting.setdefault(name, []).append(callback)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
@@ -76,10 +76,10 @@ def _listen(loader, name):
 
 
 def _imported(name, module):
-    callback = _waiting.pop(name, None)
+    callbacks = _waiting.pop(name, ())
     if not _waiting and _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
-    if callback is not None:
+    for callback in callbacks:
         _call(name, callback, sys.modules.get(name, module))
 
 

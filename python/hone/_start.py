@@ -13,6 +13,8 @@ from ._library import info, library, loss
 def start():
     if os.environ.get("HONE_BENCH_DIR"):
         _start_probe()
+    if os.environ.get("HONE_TUNE") or os.environ.get("HONE_RECIPE"):
+        _start_session()
     if library is None:
         return
     library.start()
@@ -31,6 +33,15 @@ def _start_probe():
         _bench.start(os.environ["HONE_BENCH_DIR"])
     except Exception:
         pass  # hone bench says that it saw nothing
+
+
+def _start_session():
+    try:
+        from . import _session
+
+        _session.start(os.environ)
+    except Exception as trouble:
+        loss("recipe", "the treatments could not be started: " + repr(trouble))
 
 
 def _tell_process():

@@ -6,6 +6,7 @@ itself into a program, and says afterwards whether it really took effect. It nev
 half treated: what cannot be done safely raises Unfit, and the program runs as it would have.
 """
 import importlib
+import os
 
 EXACT, NUMERIC, OPTIMIZATION = "exact", "numeric", "optimization"
 
@@ -42,6 +43,11 @@ class Treatment:
         raise NotImplementedError
 
     @classmethod
+    def expect(cls, seen, options):
+        """The factor to expect here, where the run tells more than the usual `prior`."""
+        return cls.prior
+
+    @classmethod
     def where(cls, seen):
         """"train.py:30", the line that would change, or ""."""
         return ""
@@ -65,6 +71,14 @@ class Treatment:
     def install(self):
         """Before the program's first line, or when hone.apply is called: torch may or may not be there."""
 
+    def loader_arguments(self, arguments, loader_class):
+        """The arguments of a DataLoader, by name, as they shall be; before its __init__."""
+        return arguments
+
+    def optimizer_arguments(self, arguments, optimizer_class):
+        """The same for an optimizer of torch.optim."""
+        return arguments
+
     def optimizer_made(self, optimizer, arguments):
         """`arguments`: as the program gave them, by name."""
 
@@ -80,11 +94,60 @@ class Treatment:
         if self.state != "applied":
             self.state, self.why = "inert", why
 
+    def unfit(self, why):
+        """It must not be done here."""
+        if self.state == "not applicable":
+            self.why = why
+
     def failed(self, why):
         self.state, self.why = "failed", why
+
+
+class Broken:
+    """A treatment that could not be loaded."""
+
+    def __init__(self, name, why):
+        self.name, self.why = name, why
 
 
 def load(name):
     """The class of a treatment by its name: "loader-workers"."""
     module = importlib.import_module(__name__ + "." + name.replace("-", "_"))
+    return module.TREATMENT
+
+
+def find(name, folder=""):
+    """As load(), also among the files of a further folder, which come first."""
+    path = os.path.join(folder, name.replace("-", "_") + ".py") if folder else ""
+    return _load_file(path) if path and os.path.exists(path) else load(name)
+
+
+def all_kinds(folder=""):
+    """All classes in their order, those of the folder last; a Broken for each that is there and fails."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    kinds = []
+    paths = [os.path.join(here, name + ".py") for name in NAMES]
+    if folder and os.path.isdir(folder):
+        paths += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+    for path in filter(os.path.exists, paths):
+        name = os.path.basename(path)[:-3].replace("_", "-")
+        try:
+            kinds.append(load(name) if os.path.dirname(path) == here else _load_file(path))
+        except Exception as trouble:
+            kinds.append(Broken(name, "it could not be loaded: %r" % trouble))
+    return kinds
+
+
+def place(name):
+    """Where a treatment stands among those of a recipe."""
+    name = name.replace("-", "_")
+    return NAMES.index(name) if name in NAMES else len(NAMES)
+
+
+def _load_file(path):
+    from importlib import util
+
+    spec = util.spec_from_file_location("hone_treatment_" + os.path.basename(path)[:-3], path)
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module.TREATMENT

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checksums of the batches a program was given: a treatment of its loaders must not change them.
+
+The order is that of the indices which the samplers gave, by batch as it was handed out: worker
+processes are asked ahead, so indices wait in their iterator's queue until their batch comes. Values are
+read where they are handed out; of a large tensor every so manieth, so that a batch costs less than a
+tenth of a millisecond. Tensors on a device are sampled there and read at the end.
+"""
+import collections
+import ctypes
+import hashlib
+import os
+import sys
+import time
+import weakref
+
+_FIRST = 64        # batches that are described
+_ALL, _SOME = 16384, 4096  # values: so many are all read, of more so many
+_LEAVES = 32       # tensors and other values of a batch
+_ASKED, _ASKING_S = 4, 2.0
+
+
+class Batches:
+    def __init__(self, session):
+        self.session = session
+        self.count = 0
+        self.order, self.order_known = hashlib.blake2b(digest_size=8), True
+        self.labels, self.content = [], []  # a checksum each, or a tensor that still lies on a device
+        self.moments = [0.0, 0.0, 0]  # sum, sum of squares, count of the floating-point values
+        self.random = False
+        self.first = None    # what the first batch was fetched by, and its indices
+        self.streamed = 0
+        self.first_epoch = None  # order, labels and moments when a loader began again
+        self.iterators = weakref.WeakKeyDictionary()  # iterator: (its Loader, indices asked for)
+        session.after_import("torch.utils.data.dataloader", self._loaders_are_here)
+
+    def _loaders_are_here(self, module):
+        patch = self.session.patch
+        patch(module._BaseDataLoaderIter, "__init__", self._make_init)
+        patch(module._BaseDataLoaderIter, "_reset", self._make_reset)
+        patch(module._BaseDataLoaderIter, "_next_index", self._make_next_index)
+        patch(module._SingleProcessDataLoaderIter, "_next_data", self._make_next_data)
+
+    def _make_init(self, original):
+        def __init__(iterator, loader):
+            seen = self.session.loader_seen(loader)
+            self.iterators[iterator] = (seen, collections.deque(maxlen=4096))
+            self._epoch_begins(seen)
+            original(iterator, loader)
+
+        return __init__
+
+    def _make_reset(self, original):
+        def _reset(iterator, loader, first_iter=False):
+            known = self.iterators.get(iterator)
+            if known is not None:
+                known[1].clear()  # an epoch that was left early has asked ahead
+                if not first_iter:
+                    self._epoch_begins(known[0])
+            return original(iterator, loader, first_iter)
+
+        return _reset
+
+    def _epoch_begins(self, seen):
+        if seen is not None:
+            seen.epochs += 1
+            if seen.epochs == 2 and self.first_epoch is None:
+                self.first_epoch = (self.order.copy(), self.labels[:], tuple(self.moments))
+
+    def _make_next_index(self, original):
+        def _next_index(iterator):
+            index = original(iterator)
+            if self.count < _FIRST:
+                known = self.iterators.get(iterator)
+                if known is not None:
+                    known[1].append(index)
+            return index
+
+        return _next_index
+
+    def _make_next_data(self, original):
+        def _next_data(iterator):
+            # A stream cannot be asked twice; that it draws can be seen, where it runs in this process.
+            known = self.iterators.get(iterator)
+            if self.streamed >= 3 or known is None or known[0] is None or not known[0].iterable:
+                return original(iterator)
+            self.streamed += 1
+            before = random_states(self.session.torch)
+            data = original(iterator)
+            if random_states(self.session.torch) != before:
+                self.random = known[0].random = True
+            return data
+
+        return _next_data
+
+    # A batch.
+
+    def handed_out(self, iterator, batch, waited_ns):
+        seen, asked = self.iterators.get(iterator) or (None, ())
+        if seen is not None:
+            seen.batches += 1
+            seen.waited_ns += waited_ns
+        if self.count >= _FIRST:
+            return
+        self.count += 1
+        if asked and not (seen is not None and seen.iterable):
+            indices = asked.popleft()
+            self.order.update(repr(_listed(indices)).encode())
+            if self.first is None:
+                self.first = (iterator._dataset_kind, iterator._dataset, iterator._auto_collation,
+                              iterator._collate_fn, indices)
+        else:
+            self.order_known = False
+        self._describe(batch, seen)
+
+    def _describe(self, batch, seen):
+        torch = self.session.torch
+        leaves = []
+        _collect(torch.Tensor, batch, leaves, 0)
+        for leaf in leaves:
+            if isinstance(leaf, torch.Tensor):
+                if seen is not None and leaf.device.type != "cpu":
+                    seen.device = leaf.device.type
+                self._add_tensor(torch, leaf)
+            elif isinstance(leaf, (int, str, bytes)):
+                self._add(repr(leaf).encode(), True)
+            else:
+                self._add(repr(leaf).encode(), False)
+
+    def _add(self, data, label):
+        number = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+        self.content.append(number)
+        if label:
+            self.labels.append(number)
+
+    def _add_tensor(self, torch, tensor):
+        values = _some(torch, tensor)
+        if values is None:
+            return
+        label = not (values.is_floating_point() or values.is_complex()
+                     or values.dtype is torch.uint8 and tensor.dim() > 2)  # pictures are no labels
+        shape = repr((tuple(tensor.shape), str(tensor.dtype))).encode()
+        if values.device.type != "cpu":
+            kept = values.clone()
+            self.content.append(kept)
+            if label:
+                self.labels.append(kept)
+            return
+        self._add(shape + _bytes(values), label)
+        if values.is_floating_point():
+            self._add_moments(torch, values)
+
+    def _add_moments(self, torch, values):
+        with torch.no_grad():
+            numbers = values.double()
+            self.moments[0] += float(numbers.sum())
+            self.moments[1] += float((numbers * numbers).sum())
+            self.moments[2] += numbers.numel()
+
+    # At the end.
+
+    def told(self):
+        if not self.count:
+            return None
+        from ._losses import plain
+
+        order, labels, moments = self.order, self.labels, self.moments
+        if self.random and self.first_epoch is not None:
+            # Items that draw move the generator that the next epoch is shuffled by, unless they draw in
+            # workers: only the first epoch can be the same with and without.
+            order, labels, moments = self.first_epoch
+        total, squares, values = moments
+        mean = total / values if values else 0.0
+        variance = max(0.0, squares / values - mean * mean) if values else 0.0
+        return {"count": self.count, "order": order.hexdigest() if self.order_known else "",
+                "labels": self._folded(labels), "content": self._folded(self.content),
+                "random": self.random, "mean": plain(mean), "stdev": plain(variance ** 0.5)}
+
+    def _folded(self, entries):
+        if not entries:
+            return ""
+        fold = hashlib.blake2b(digest_size=8)
+        for entry in entries:
+            fold.update(b"%d" % entry if isinstance(entry, int) else _bytes(entry.cpu()))
+        return fold.hexdigest()
+
+    def ask_again(self):
+        """Whether the dataset gives another item when asked again. The program has ended or is left: what
+        this draws does no harm, and what it prints goes nowhere."""
+        if self.first is None:
+            return
+        kind, dataset, collates, collate, indices = self.first
+        fetcher = sys.modules["torch.utils.data.dataloader"]._DatasetKind.create_fetcher(
+            kind, dataset, collates, collate, False)
+        if collates:
+            indices = _listed(indices)[:_ASKED]
+        torch, end = self.session.torch, time.monotonic() + _ASKING_S
+        with _Silence():
+            before = random_states(torch)
+            first = _values(torch, fetcher.fetch(indices))
+            # Chance that is not drawn from a known generator shows in the values, if it strikes.
+            random = random_states(torch) != before
+            for _ in range(3):
+                if random or time.monotonic() > end:
+                    break
+                random = _values(torch, fetcher.fetch(indices)) != first
+        self.random = random
+        for seen in self.session.seen.loaders:
+            seen.random = random
+
+
+def random_states(torch):
+    """Of the generators that datasets draw from; equal while nothing was drawn."""
+    states = [bytes(torch.get_rng_state().tolist())]
+    random = sys.modules.get("random")
+    if random is not None:
+        states.append(random.getstate())
+    numpy = sys.modules.get("numpy.random")
+    if numpy is not None:
+        state = numpy.get_state()
+        states.append((state[1].tobytes(),) + tuple(state[2:]))
+    return states
+
+
+class _Silence:
+    """Nothing that is printed inside comes out."""
+
+    def __enter__(self):
+        _flush()
+        self.kept = [(number, os.dup(number)) for number in (1, 2)]
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for number, _ in self.kept:
+            os.dup2(nowhere, number)
+        os.close(nowhere)
+
+    def __exit__(self, *exception):
+        _flush()
+        for number, copy in self.kept:
+            os.dup2(copy, number)
+            os.close(copy)
+        return False
+
+
+def _flush():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass  # closed, or none
+
+
+def _values(torch, batch):
+    leaves = []
+    _collect(torch.Tensor, batch, leaves, 0)
+    found = []
+    for leaf in leaves:
+        some = _some(torch, leaf) if isinstance(leaf, torch.Tensor) else None
+        found.append(repr(leaf) if some is None else _bytes(some.cpu()))
+    return found
+
+
+def _listed(indices):
+    return list(indices) if isinstance(indices, (list, tuple)) else [indices]
+
+
+def _some(torch, tensor):
+    """All values of a small tensor, so many of a large one, in one row; None where it has no plain ones."""
+    count = tensor.numel()
+    if tensor.layout is not torch.strided or count == 0 or getattr(tensor, "is_quantized", False):
+        return None
+    flat = tensor.detach()
+    flat = flat.view(-1) if flat.is_contiguous() else flat.reshape(-1)
+    if count > _ALL:
+        flat = flat[::count // _SOME | 1]  # odd: not always the same column
+    return flat.contiguous()
+
+
+def _bytes(values):
+    return ctypes.string_at(values.data_ptr(), values.numel() * values.element_size())
+
+
+def _collect(tensor, thing, found, depth):
+    """The tensors and other plain values of a batch, however it is wrapped."""
+    if len(found) >= _LEAVES:
+        return
+    if isinstance(thing, (tensor, int, float, str, bytes)):
+        found.append(thing)
+    elif type(thing).__module__ == "numpy" and hasattr(thing, "tobytes"):
+        found.append(thing.tobytes())
+    elif depth < 4 and hasattr(thing, "values") and hasattr(thing, "keys"):
+        for value in thing.values():
+            _collect(tensor, value, found, depth + 1)
+    elif depth < 4 and isinstance(thing, (list, tuple)):
+        for value in thing:
+            _collect(tensor, value, found, depth + 1)
+    elif depth < 4 and hasattr(thing, "__dict__"):
+        for value in vars(thing).values():
+            _collect(tensor, value, found, depth + 1)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run showed of a program, for treatments to judge by: plain facts, all cheap to gather."""
+import os
+import weakref
+
+
+class _Facts:
+    def __init__(self, **facts):
+        for name, value in facts.items():
+            if not hasattr(type(self), name):
+                raise TypeError("%s has no %s" % (type(self).__name__, name))
+            setattr(self, name, value)
+
+
+class Loader(_Facts):
+    arguments = {}      # as the program gave them, by name
+    site = ""
+    iterable = False
+    sharded = False     # an iterable dataset that asks which worker it is in
+    picklable = None    # None: not tried
+    batch_size = None
+    length = None       # samples of the dataset, where it says
+    random = False      # the dataset gives another item when asked again
+    batches = 0
+    epochs = 0
+    waited_ns = 0
+    wait_share = None   # of the time between the first step and the last
+    device = "cpu"      # of the tensors it hands out
+    thing = None        # the loader itself, weakly
+    why_not = ""        # why it cannot have worker processes; empty: it can
+
+
+class Optimizer(_Facts):
+    kind = ""
+    arguments = {}
+    defaults = {}
+    site = ""
+    parameters = 0      # tensors
+    elements = 0
+    dtypes = frozenset()  # "torch.float32"
+    devices = frozenset()
+    foreach_by_default = False
+
+
+class Root(_Facts):
+    kind = ""
+    site = ""
+    name = ""           # the caller's expression: "model", "self.net"
+    output = ""         # "tensor", or the kind of what its first call gave
+    calls = 0           # while it was looked at: the first three steps
+    input_shapes = frozenset()
+    _module = None
+
+    @property
+    def module(self):
+        return self._module() if self._module is not None else None
+
+    @module.setter
+    def module(self, module):
+        self._module = weakref.ref(module)
+
+    @property
+    def shapes_vary(self):
+        return len(self.input_shapes) > 1
+
+
+class Copies(_Facts):
+    total = 0           # from the host to a device, while they were looked at: the first five steps
+    pageable = 0
+    blocking = 0        # from pinned memory, and waited for all the same
+    site = ""
+    argument = ""       # "to", "cuda": how the line at the site copies
+
+
+class Reads(_Facts):
+    """A value that the program takes from a device."""
+    site = ""
+    how = ""            # "item"
+    count = 0
+
+
+class Seen(_Facts):
+    device = "cpu"      # that of the trained parameters
+    capability = None   # (9, 0)
+    device_bytes = None
+    device_count = 0
+    peak_device_bytes = None
+    cores = 1
+    world = 1
+    local_world = 1
+    threads = 1
+    matmul_precision = "highest"
+    cudnn_benchmark = False
+    cudnn_allow_tf32 = True
+    autocast = frozenset()   # "bfloat16 on cuda"
+    scaler_used = False
+    clips_gradients = False
+    backwards_per_step = 0.0
+    steps = 0
+    compiled = False
+    set_to_none_off = 0
+    operators = {}           # of a step: {"aten::mm": 12}
+    environment = {}
+
+    def __init__(self, **facts):
+        self.scripts = []
+        self.loaders, self.optimizers, self.roots = [], [], []
+        self.copies = Copies()
+        self.reads = []
+        super().__init__(**facts)
+
+    scripts = loaders = optimizers = roots = copies = reads = ()
+
+    def training_loader(self):
+        """The loader that handed out most batches; None where there is none."""
+        return max(self.loaders, key=lambda loader: loader.batches, default=None)
+
+
+def cores():
+    """CPUs this process may use: by its affinity, and by the quota of its group."""
+    try:
+        count = len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        count = os.cpu_count() or 1
+    try:
+        with open("/sys/fs/cgroup/cpu.max") as file:
+            quota, period = file.read().split()[:2]
+        if quota != "max":
+            count = min(count, max(1, -(-int(quota) // int(period))))
+    except (OSError, ValueError):
+        pass
+    return count
