@@ -193,7 +193,6 @@ Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& c
     if (!diagnosis.note.empty()) notes.push_back(diagnosis.note);
     progress.Say(diagnosis.Summary());
   }
-  options.budget_s = std::max(options.budget_s - diagnosis.seconds, 1.0);
 
   Result<std::unique_ptr<tune::ProcessRunner>> runner =
       tune::ProcessRunner::Make(std::move(process));
@@ -209,8 +208,6 @@ Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& c
   result->command = command_;
   result->folder = folder;
   result->findings = diagnosis.findings;
-  result->seconds += diagnosis.seconds;
-  result->budget_s = ParseSeconds(budget_);
   result->notes.insert(result->notes.begin(), notes.begin(), notes.end());
   return result;
 }

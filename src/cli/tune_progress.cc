@@ -34,7 +34,7 @@ TuneProgress::TuneProgress(Console& console, bool shown, double budget_s)
       shown_(shown),
       terminal_(shown && IsTerminal(console.err_fd)),
       utf8_(LocaleIsUtf8()),
-      width_(std::max<std::size_t>(TerminalWidth(console.err_fd), 40)),
+      width_(terminal_ ? std::max<std::size_t>(TerminalWidth(console.err_fd), 60) : 100),
       budget_s_(budget_s) {}
 
 void TuneProgress::Say(const std::string& text) {
@@ -85,8 +85,7 @@ void TuneProgress::Ended(const tune::Trial& trial, const std::string& decision) 
   Erase();
   const std::string seconds = trial.from_journal ? "kept" : fmt::format("{:.1f} s", trial.wall_s);
   const std::string name = Printable(now_, utf8_);
-  std::vector<std::string> lines =
-      WrapWords(Printable(decision, utf8_), width_ > 60 ? width_ - 46 : 20);
+  std::vector<std::string> lines = WrapWords(Printable(decision, utf8_), width_ - 46);
   console_.err << "  " << PadRight(ElideMiddle(name, 34, utf8_), 34) << PadLeft(seconds, 8) << "  "
                << lines[0] << '\n';
   for (std::size_t i = 1; i < lines.size(); ++i) {

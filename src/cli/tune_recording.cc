@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -107,7 +106,6 @@ std::string TuneDiagnosis::Summary() const {
 
 Result<TuneDiagnosis> RecordAndDiagnose(const tune::ProcessOptions& process,
                                         TuneProgress& progress) {
-  const auto begin = std::chrono::steady_clock::now();
   const std::string folder = process.folder + "/recording";
   if (!fs::exists(folder)) HONE_RETURN_IF_ERROR(Record(process, folder, progress));
   TuneDiagnosis diagnosis;
@@ -116,8 +114,6 @@ Result<TuneDiagnosis> RecordAndDiagnose(const tune::ProcessOptions& process,
   } else {
     Diagnose(folder, diagnosis);
   }
-  diagnosis.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return diagnosis;
 }
 

@@ -18,7 +18,6 @@ struct TuneDiagnosis {
   std::map<std::string, double> predicted;  // by rule: factor
   std::vector<std::string> findings;        // ids, best first
   std::string note;                         // why there is no diagnosis, or how far to trust it
-  double seconds = 0;                       // that it took
 
   // "the doctor expects most of input-bound (1.9x) and no-tensor-cores (1.4x)"
   std::string Summary() const;

@@ -9,6 +9,7 @@
 
 #include "base/json_writer.h"
 #include "bench/probe_variables.h"
+#include "tune/batch_flag.h"
 
 namespace hone::tune {
 namespace {
@@ -49,6 +50,26 @@ class NoListener : public bench::ExperimentListener {
   void Progress(const bench::ExperimentProgress&) override {}
 };
 
+// The program's own flag instead of its loader.
+void OfferBatches(const ProcessOptions& options, Description& description) {
+  std::erase_if(description.candidates, [](const Candidate& candidate) {
+    return candidate.choice.treatment == kBatchTreatment;
+  });
+  std::erase_if(description.inapplicable,
+                [](const Inapplicable& one) { return one.treatment == kBatchTreatment; });
+  for (Candidate& candidate : BatchCandidates(options.command, options.batch_flag)) {
+    description.candidates.push_back(std::move(candidate));
+  }
+}
+
+// What the child has to do with it.
+Recipe WithoutBatch(Recipe recipe, const std::string& batch_flag) {
+  if (!batch_flag.empty()) {
+    std::erase_if(recipe, [](const Choice& choice) { return choice.treatment == kBatchTreatment; });
+  }
+  return recipe;
+}
+
 }  // namespace
 
 std::string OrderJson(const TrialOrder& order, const std::string& treatments) {
@@ -78,16 +99,18 @@ Result<std::unique_ptr<ProcessRunner>> ProcessRunner::Make(ProcessOptions option
 }
 
 double ProcessRunner::Elapsed() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - options_.start).count();
 }
 
 Result<Trial> ProcessRunner::Run(const TrialOrder& order, const std::string& purpose) {
   const std::string folder = fmt::format("{}/trial-{:03}", options_.folder, next_++);
   HONE_RETURN_IF_ERROR(MakeFolder(folder));
   const std::string order_path = folder + "/order.json";
-  HONE_RETURN_IF_ERROR(WriteWhole(order_path, OrderJson(order, options_.treatments)));
+  TrialOrder inside = order;
+  inside.recipe = WithoutBatch(order.recipe, options_.batch_flag);
+  HONE_RETURN_IF_ERROR(WriteWhole(order_path, OrderJson(inside, options_.treatments)));
   bench::ChildOptions child;
-  child.command = options_.command;
+  child.command = WithBatch(options_.command, options_.batch_flag, order.recipe);
   child.variables = options_.variables;
   child.output = folder + "/output.txt";
   child.timeout_s = order.timeout_s;
@@ -103,7 +126,10 @@ Result<Trial> ProcessRunner::Run(const TrialOrder& order, const std::string& pur
   if (!trial) return trial;
   trial->purpose = purpose;
   trial->start_s = start_s;
-  if (order.describe) description_ = std::move(description);
+  if (order.describe) {
+    description_ = std::move(description);
+    if (!options_.batch_flag.empty()) OfferBatches(options_, description_);
+  }
   return trial;
 }
 
@@ -117,9 +143,12 @@ Result<bench::Benchmark> ProcessRunner::Confirm(const ConfirmOrder& order) {
     TrialOrder arm;
     arm.steps = order.steps;
     if (treated) arm.recipe = order.recipe;
+    const std::vector<std::string> command =
+        WithBatch(options_.command, options_.batch_flag, arm.recipe);
+    arm.recipe = WithoutBatch(std::move(arm.recipe), options_.batch_flag);
     const std::string path = fmt::format("{}/order-{}.json", folder, treated ? "B" : "A");
     HONE_RETURN_IF_ERROR(WriteWhole(path, OrderJson(arm, options_.treatments)));
-    plan.commands.push_back(options_.command);
+    plan.commands.push_back(command);
     plan.arm_variables.push_back({"HONE_TUNE=" + path});
   }
   const Result<bench::Metric> metric =

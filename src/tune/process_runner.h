@@ -24,6 +24,8 @@ struct ProcessOptions {
   record::Variables variables;
   std::function<void()> tick;                    // ten times a second in a trial; may be empty
   bench::ExperimentListener* confirm = nullptr;  // progress of the confirmation; may be null
+  // The budget counts from here: what came before the first trial took time too.
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
 // Takes the signals over while it lives (bench/child.h): the process must have one thread when it
@@ -44,7 +46,6 @@ class ProcessRunner : public TrialRunner {
   ProcessOptions options_;
   bench::ChildRunner runner_;
   Description description_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   int next_ = 1;  // number of the next trial's folder
 };
 

@@ -147,7 +147,8 @@ def place(name):
 def _load_file(path):
     from importlib import util
 
-    spec = util.spec_from_file_location("hone_treatment_" + os.path.basename(path)[:-3], path)
+    # In this package: `from . import Treatment` works in it as in ours.
+    spec = util.spec_from_file_location(__name__ + "._own_" + os.path.basename(path)[:-3], path)
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.TREATMENT

@@ -122,8 +122,8 @@ void WriteRest(const TuneResult& result, std::ostream& out) {
   if (!result.ended.empty()) Paragraph("stopped: " + result.ended, "", out);
   for (const std::string& note : result.notes) Paragraph(note, "f", out);
   for (const auto& [command, what] : TuneNext(result)) {
-    out << "<p><code>" << XmlText(command) << "</code> <span class=\"f\">" << XmlText(what)
-        << "</span></p>\n";
+    out << "<p class=\"f\">" << XmlText(what) << "</p>\n<pre><code>" << XmlText(command)
+        << "</code></pre>\n";
   }
 }
 

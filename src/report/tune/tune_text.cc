@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -20,6 +21,15 @@ void WriteWrapped(std::string_view text, std::size_t indent, Tone tone, const St
                   std::ostream& out) {
   for (const std::string& line : WrapWords(style.Clean(text), style.width - indent)) {
     out << std::string(indent, ' ') << style.Paint(tone, line) << '\n';
+  }
+}
+
+// To be copied: never wrapped, never elided.
+void WriteCode(std::string_view code, std::size_t indent, const Style& style, std::ostream& out) {
+  while (!code.empty()) {
+    const std::size_t end = std::min(code.find('\n'), code.size());
+    out << std::string(indent, ' ') << style.Clean(code.substr(0, end)) << '\n';
+    code.remove_prefix(std::min(end + 1, code.size()));
   }
 }
 
@@ -81,27 +91,41 @@ void WriteAdopted(const TuneResult& result, const TuneTable& table, const Style&
     const std::vector<std::string> evidence = TuneEvidence(*row.row, style);
     WriteParts(evidence, std::vector<Tone>(evidence.size(), Tone::kFaint), kIndent + 2, style, out);
     const tune::Candidate& candidate = row.row->candidate;
-    std::string code = candidate.code.substr(0, candidate.code.find('\n'));
-    if (!candidate.where.empty()) code = fmt::format("{}   {}", candidate.where, code);
-    if (code.empty()) continue;
-    out << std::string(kIndent + 2, ' ')
-        << ElideMiddle(style.Clean(code), style.width - kIndent - 2, style.utf8) << '\n';
+    if (!candidate.where.empty()) {
+      out << std::string(kIndent + 2, ' ') << style.Clean(candidate.where) << '\n';
+    }
+    WriteCode(candidate.code, kIndent + 4, style, out);
   }
 }
 
 void WriteOthers(const TuneResult& result, const TuneTable& table, const Style& style,
                  std::ostream& out) {
-  if (table.others.empty()) return;
   Columns columns({"not adopted", "", std::string(RateUnit(result)), "peak", "loss"});
   const auto cells = [&](const TuneTableRow& row) {
     return Columns::Cells{style.Clean(row.name), row.alone, row.rate, row.peak, row.loss};
   };
-  for (const TuneTableRow& row : table.others) columns.Widen(cells(row));
-  out << '\n';
-  columns.WriteHead(style, out);
+  std::map<std::string, std::string> not_tried;  // why: names
+  std::vector<const TuneTableRow*> tried;
   for (const TuneTableRow& row : table.others) {
-    out << columns.Line(cells(row), style) << '\n';
-    WriteWrapped(TuneReason(*row.row), kIndent + 2, Tone::kFaint, style, out);
+    if (row.row->rate || row.row->fate != tune::Row::Fate::kNotTried) {
+      tried.push_back(&row);
+      columns.Widen(cells(row));
+      continue;
+    }
+    std::string& names = not_tried[TuneReason(*row.row)];
+    names += (names.empty() ? "" : ", ") + row.name;
+  }
+  if (!tried.empty()) {
+    out << '\n';
+    columns.WriteHead(style, out);
+  }
+  for (const TuneTableRow* row : tried) {
+    out << columns.Line(cells(*row), style) << '\n';
+    WriteWrapped(TuneReason(*row->row), kIndent + 2, Tone::kFaint, style, out);
+  }
+  if (!not_tried.empty()) out << '\n';
+  for (const auto& [why, names] : not_tried) {
+    WriteWrapped(fmt::format("{}: {}", why, names), kIndent, Tone::kFaint, style, out);
   }
 }
 
@@ -125,12 +149,7 @@ void WriteAdvice(const TuneResult& result, const Style& style, std::ostream& out
     const std::string where = advice.where.empty() ? "" : fmt::format(" ({})", advice.where);
     WriteWrapped(advice.title + where, kIndent, Tone::kPlain, style, out);
     WriteWrapped(advice.why, kIndent + 2, Tone::kFaint, style, out);
-    std::string_view code = advice.code;
-    while (!code.empty()) {
-      const std::size_t end = std::min(code.find('\n'), code.size());
-      out << std::string(kIndent + 4, ' ') << style.Clean(code.substr(0, end)) << '\n';
-      code.remove_prefix(std::min(end + 1, code.size()));
-    }
+    WriteCode(advice.code, kIndent + 4, style, out);
   }
 }
 
@@ -174,8 +193,9 @@ void WriteTuneText(const TuneResult& result, const Style& style, std::ostream& o
   const auto next = TuneNext(result);
   if (!next.empty()) out << '\n';
   for (const auto& [command, what] : next) {
-    out << "  next: " << style.Paint(Tone::kStrong, style.Clean(command)) << "   "
-        << style.Paint(Tone::kFaint, what) << '\n';
+    out << "  " << style.Paint(Tone::kFaint, what) << '\n'
+        << std::string(kIndent + 2, ' ') << style.Paint(Tone::kStrong, style.Clean(command))
+        << '\n';
   }
 }
 

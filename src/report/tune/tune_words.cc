@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <filesystem>
 
 #include "base/text.h"
 #include "report/bench/bench_words.h"
@@ -29,6 +29,13 @@ std::string FromTo(const std::string& from, const std::string& to, const Style& 
 
 std::string StepText(const Trial& trial) {
   return HumanDuration(static_cast<Nanos>(trial.steps->mean_s * 1e9));
+}
+
+// As it is typed from here, where that is shorter.
+std::string NearPath(const std::string& path) {
+  std::error_code error;
+  const std::string near = std::filesystem::relative(path, error).string();
+  return error || near.empty() || near.size() >= path.size() ? path : near;
 }
 
 std::string LossClause(const tune::GuardVerdict& guard) {
@@ -138,7 +145,9 @@ std::vector<std::string> TuneEvidence(const Row& row, const Style& style) {
     }
     parts.push_back(text);
   }
-  if (row.without) parts.push_back("without it " + RatioText(*row.without));
+  // What a single one gives alone and what is lost without it is the same number.
+  if (row.without && row.without != row.alone)
+    parts.push_back("without it " + RatioText(*row.without));
   if (row.guard.checked) {
     parts.push_back(
         fmt::format("{}: {}", tune::WordOf(row.candidate.risk), style.Clean(row.guard.why)));
@@ -171,17 +180,18 @@ std::vector<const Row*> OtherRows(const TuneResult& result) {
 std::vector<std::pair<std::string, std::string>> TuneNext(const TuneResult& result) {
   std::vector<std::pair<std::string, std::string>> next;
   const std::string command = fmt::format("{}", fmt::join(result.command, " "));
+  const std::string folder = NearPath(result.folder);
   if (!result.winner.empty()) {
-    next.emplace_back(fmt::format("hone run --recipe {}/recipe.json -- {}", result.folder, command),
-                      "uses it as it is");
+    next.emplace_back(fmt::format("hone run --recipe {}/recipe.json -- {}", folder, command),
+                      "next: use it as it is");
     if (!result.patch.empty()) {
-      next.emplace_back(fmt::format("patch -p0 < {}/recipe.patch", result.folder),
-                        "writes it into the program");
+      next.emplace_back(fmt::format("patch -p0 < {}/recipe.patch", folder),
+                        "or write it into the program");
     }
   }
   if (!result.ended.empty()) {
-    next.emplace_back(fmt::format("hone tune --resume {} -- {}", result.folder, command),
-                      "goes on where it stopped");
+    next.emplace_back(fmt::format("hone tune --resume {} -- {}", folder, command),
+                      "go on where it stopped");
   }
   return next;
 }
