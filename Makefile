@@ -60,8 +60,8 @@ portable:
 bench: configure
 	@tools/install_deps build bench
 	@$(CONFIGURE) release
-	@cmake --build build --target hone hone_bench -j $(JOBS)
-	@build/hone_bench
+	@cmake --build build --target hone hone_micro -j $(JOBS)
+	@build/hone_micro
 	@bench/analyze_bench.py $(BENCH_ARGS)
 	@bench/sql_bench.py
 	@bench/page_bench.py

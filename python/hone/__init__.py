@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks for programs that `hone run` records. Without it they cost a function call and do nothing.
+"""Marks for programs that `hone run` records or `hone bench` measures. Without it they cost a function call and do nothing.
 
     for batch in loader:
         with hone.region("forward"):
@@ -10,11 +10,16 @@
 `hone run` finds the steps of most programs by itself; marks are for those where it does not, and for
 names of your own in the timeline.
 """
+import sys as _sys
+
 from ._library import RANGE as _RANGE
 from ._library import library as _library
 
 __all__ = ["step", "region", "recording"]
 __version__ = "0.1.0"
+
+# The probe of `hone bench`, where it is in the process.
+_probe = _sys.modules.get("_hone._bench")
 
 # Functions that give control away while a region is open: the regions of others would come between.
 _CO_SUSPENDS = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
@@ -24,6 +29,8 @@ def step():
     """Ends a step: call it once at the end of every iteration, on one thread."""
     if _library is not None:
         _library.step()
+    if _probe is not None:
+        _probe.marked()
 
 
 def recording():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Python runs this when it starts, because `hone run` puts this folder first on PYTHONPATH. Starts the
-# recorder, then hands over to the sitecustomize that Python would have run without it.
+# Python runs this when it starts, because `hone run` and `hone bench` put this folder first on PYTHONPATH.
+# Starts the recorder or the probe, then hands over to the sitecustomize that Python would have run.
 #
 # Whatever Python the program starts reads this file: nothing here may need a newer one than 2.7.
 import os
@@ -26,7 +26,7 @@ def _hand_over(folder):
 
 
 _folder = os.path.dirname(os.path.abspath(__file__))
-if sys.version_info >= (3, 9) and os.environ.get("HONE_RUN_DIR"):
+if sys.version_info >= (3, 9) and (os.environ.get("HONE_RUN_DIR") or os.environ.get("HONE_BENCH_DIR")):
     try:
         _start_recorder(_folder)
     except Exception:  # whatever it is, the program runs as it would without us

@@ -20,7 +20,8 @@ enum ExitCode : int {
   kExitFailed = 1,      // hone itself failed: output cannot be written, out of memory, a bug
   kExitUsage = 2,       // the command line is wrong
   kExitUnreadable = 3,  // an input could not be read, or only in part
-  kExitGate = 4,        // a condition of --fail-if is met
+  kExitGate = 4,        // a condition that was asked for is met: --fail-if, slower than --against
+  kExitInvalid = 5,     // two programs that did not do the same work were compared
 };
 
 }  // namespace hone::cli

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/analyze_command.h"
+#include "cli/bench_command.h"
 #include "cli/completion_command.h"
 #include "cli/diff_command.h"
 #include "cli/export_command.h"
@@ -42,6 +43,7 @@ Program::Program() : app_(std::make_unique<CLI::App>("", "hone")) {
   verbs_.push_back(std::make_unique<RunCommand>());
   verbs_.push_back(std::make_unique<AnalyzeCommand>());
   verbs_.push_back(std::make_unique<WhatIfCommand>());
+  verbs_.push_back(std::make_unique<BenchCommand>());
   verbs_.push_back(std::make_unique<DiffCommand>());
   verbs_.push_back(std::make_unique<ExportCommand>());
   verbs_.push_back(std::make_unique<SqlCommand>());
@@ -84,6 +86,7 @@ std::string Program::Help() const {
       "  hone run -- python train.py                 why is this training slow?\n"
       "  hone analyze trace.json.gz                  the same from a trace you have\n"
       "  hone whatif trace.json.gz --list            what would each fix give back?\n"
+      "  hone bench -- python a.py -- python b.py    is the second really faster?\n"
       "  hone diff before.json.gz after.json.gz      what changed, and is it noise?\n"
       "  hone view trace.json.gz                     the whole report, in the browser\n"
       "  hone analyze ranks/ --json | jq .findings   the same for a job, for a program\n"
@@ -151,7 +154,11 @@ std::size_t Program::FindCommand(const std::vector<std::string>& arguments) cons
   if (verb == nullptr || !verb->TakesCommand()) return arguments.size();
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (word == "--" || word.empty() || word[0] != '-') return i;
+    if (word == "--") return i;
+    if (word.empty() || word[0] != '-') {
+      if (verb->CommandNeedsDashes()) continue;
+      return i;
+    }
     const CLI::Option* option = AppOf(*verb).get_option_no_throw(WithoutValue(word));
     const bool takes_next = option != nullptr && option->get_items_expected_max() > 0;
     if (takes_next && word.find('=') == std::string::npos) ++i;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -57,6 +58,25 @@ CLI::Validator OneOf(std::vector<std::string> words) {
     if (nearest)
       return fmt::format("no value {}; did you mean {}?", Printable(value, false), *nearest);
     return fmt::format("no value {}; one of {}", Printable(value, false), fmt::join(words, ", "));
+  });
+  return validator;
+}
+
+double ParseSeconds(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !(number >= 0) || number > 1e7) return -1;
+  const std::string unit(end, text.data() + text.size());
+  if (unit.empty() || unit == "s") return number;
+  if (unit == "m" || unit == "min") return number * 60;
+  return unit == "h" ? number * 3600 : -1;
+}
+
+CLI::Validator LengthOfTime() {
+  CLI::Validator validator{std::string()};
+  validator.operation([](std::string& value) -> std::string {
+    if (ParseSeconds(value) > 0) return {};
+    return fmt::format("{} is not a length of time; write 90s, 10m or 1h", Printable(value, false));
   });
   return validator;
 }

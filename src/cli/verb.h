@@ -33,6 +33,8 @@ class Verb {
   virtual void Declare(CLI::App& app) = 0;
   // Whether the words after the options are another program's command line, not ours to parse.
   virtual bool TakesCommand() const { return false; }
+  // They begin at "--" only; words before it are ours.
+  virtual bool CommandNeedsDashes() const { return false; }
   virtual void SetCommand(const std::vector<std::string>& /*command*/) {}
   // After parsing. Returns an ExitCode.
   virtual int Run(Console& console) = 0;
@@ -43,6 +45,10 @@ class Verb {
 CLI::Validator OneOf(std::vector<std::string> words);
 // Zero or more, without a sign or a point.
 CLI::Validator WholeNumber();
+// "90", "90s", "10m", "1h", "1.5h"; above 0.
+CLI::Validator LengthOfTime();
+// In seconds; below 0 for what is no length of time.
+double ParseSeconds(const std::string& text);
 // The list behind an option declared with OneOf; empty for others.
 std::vector<std::string> ChoicesOf(const CLI::Option& option);
 

@@ -46,7 +46,11 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 // In the child, after fork: nothing but system calls.
 [[noreturn]] void BecomeProgram(const char* path, char* const* arguments, char* const* variables,
                                 char* const* shell_arguments, const InheritedSignals& signals,
-                                int failed) {
+                                const ProgramStreams& streams, int failed) {
+  if (streams.own_group) ::setpgid(0, 0);
+  if (streams.in >= 0) ::dup2(streams.in, STDIN_FILENO);
+  if (streams.out >= 0) ::dup2(streams.out, STDOUT_FILENO);
+  if (streams.err >= 0) ::dup2(streams.err, STDERR_FILENO);
   // Ignored by the launcher for itself (Session::Prepare).
   std::signal(SIGXFSZ, SIG_DFL);
   std::signal(SIGPIPE, SIG_DFL);
@@ -130,7 +134,8 @@ InheritedSignals CurrentSignals() {
 }
 
 StartedProgram StartProgram(const std::string& path, const std::vector<std::string>& command,
-                            const Variables& variables, const InheritedSignals& signals) {
+                            const Variables& variables, const InheritedSignals& signals,
+                            const ProgramStreams& streams) {
   const std::vector<char*> arguments = Pointers(command);
   const std::vector<char*> environment = Pointers(variables);
   std::vector<std::string> shell = {"sh", path};
@@ -146,7 +151,7 @@ StartedProgram StartProgram(const std::string& path, const std::vector<std::stri
   const pid_t pid = ::fork();
   if (pid == 0) {
     BecomeProgram(path.c_str(), arguments.data(), environment.data(), shell_arguments.data(),
-                  signals, failed[1]);
+                  signals, streams, failed[1]);
   }
   int error = pid < 0 ? errno : 0;
   ::close(failed[1]);

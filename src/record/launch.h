@@ -38,10 +38,19 @@ struct StartedProgram {
   std::string message;
 };
 
+// For a program that is measured, not watched: standard streams of its own (-1: as ours), and a
+// process group of its own, which a key on the terminal does not reach and which can be ended
+// whole.
+struct ProgramStreams {
+  int in = -1, out = -1, err = -1;
+  bool own_group = false;
+};
+
 // Forks and executes; the calling process must have one thread. Returns when the program's image
 // stands or cannot.
 StartedProgram StartProgram(const std::string& path, const std::vector<std::string>& command,
-                            const Variables& variables, const InheritedSignals& signals);
+                            const Variables& variables, const InheritedSignals& signals,
+                            const ProgramStreams& streams = {});
 
 // Why a recorder cannot get into this program, from the file alone: statically linked, setuid,
 // built for another machine. Follows "#!" to the interpreter. Empty: nothing stands in the way.

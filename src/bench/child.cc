@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/child.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace hone::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kTickMs = 100;
+constexpr double kGraceSeconds = 2;  // between asking and killing
+
+double Since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+// Closes itself.
+struct Descriptor {
+  explicit Descriptor(int number) : fd(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+  const int fd;
+};
+
+}  // namespace
+
+ChildRunner::ChildRunner(int signals, record::InheritedSignals inherited)
+    : signals_(signals), inherited_(std::move(inherited)) {}
+
+ChildRunner::ChildRunner(ChildRunner&& other) noexcept
+    : signals_(std::exchange(other.signals_, -1)),
+      interrupted_(other.interrupted_),
+      inherited_(std::move(other.inherited_)) {}
+
+ChildRunner::~ChildRunner() {
+  if (signals_ < 0) return;
+  ::close(signals_);
+  ::sigprocmask(SIG_SETMASK, &inherited_.mask, nullptr);
+}
+
+Result<ChildRunner> ChildRunner::Prepare() {
+  record::InheritedSignals inherited = record::CurrentSignals();
+  sigset_t ours;
+  ::sigemptyset(&ours);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    const bool ignored = std::find(inherited.ignored.begin(), inherited.ignored.end(), number) !=
+                         inherited.ignored.end();
+    if (!ignored) ::sigaddset(&ours, number);
+  }
+  std::signal(SIGCHLD, SIG_DFL);  // ignored, children would vanish without a status
+  ::sigaddset(&ours, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &ours, nullptr);
+  const int fd = ::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) return Error(fmt::format("cannot watch signals: {}", std::strerror(errno)));
+  return ChildRunner(fd, std::move(inherited));
+}
+
+void ChildRunner::TakeSignals(int timeout_ms) {
+  pollfd waiting{signals_, POLLIN, 0};
+  ::poll(&waiting, 1, timeout_ms);
+  signalfd_siginfo info{};
+  while (::read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo != SIGCHLD) interrupted_ = true;
+  }
+}
+
+bool ChildRunner::interrupted() {
+  TakeSignals(0);
+  return interrupted_;
+}
+
+Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
+                                      const std::function<void()>& tick) {
+  const record::FoundProgram program = record::FindProgram(options.command[0], options.variables);
+  if (program.path.empty()) return Error(program.message);
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Descriptor output(
+      ::open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+  if (output.fd < 0) {
+    return Error(fmt::format("{}: cannot be written: {}", options.output, std::strerror(errno)));
+  }
+  ChildOutcome outcome;
+  const Clock::time_point start = Clock::now();
+  const record::StartedProgram started =
+      record::StartProgram(program.path, options.command, options.variables, inherited_,
+                           {nothing.fd, output.fd, output.fd, true});
+  if (started.pid < 0) return Error(started.message);
+  const pid_t group = started.pid;
+  double asked_at = 0;
+  int status = 0;
+  rusage usage{};
+  while (::wait4(started.pid, &status, WNOHANG, &usage) == 0) {
+    TakeSignals(kTickMs);
+    tick();
+    const double elapsed = Since(start);
+    outcome.interrupted = interrupted_;
+    outcome.timed_out = outcome.timed_out || (options.timeout_s > 0 && elapsed > options.timeout_s);
+    if (!outcome.interrupted && !outcome.timed_out) continue;
+    if (asked_at == 0) ::kill(-group, SIGTERM);
+    if (asked_at == 0) asked_at = elapsed;
+    if (elapsed - asked_at > kGraceSeconds) ::kill(-group, SIGKILL);
+  }
+  const Clock::time_point end = Clock::now();
+  outcome.start_ns = std::chrono::nanoseconds(start.time_since_epoch()).count();
+  outcome.end_ns = std::chrono::nanoseconds(end.time_since_epoch()).count();
+  outcome.wall_s = static_cast<double>(outcome.end_ns - outcome.start_ns) * 1e-9;
+  ::kill(-group, SIGKILL);
+  outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  outcome.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  outcome.cpu_s = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+  outcome.peak_rss_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  return outcome;
+}
+
+std::string ReadWhole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string LastLines(const std::string& path, std::size_t most) {
+  const std::string text = ReadWhole(path);
+  std::vector<std::string> lines;
+  for (std::size_t end = text.size(); end > 0 && lines.size() < most;) {
+    const std::size_t before = text.rfind('\n', end - 1);
+    const std::size_t start = before == std::string::npos ? 0 : before + 1;
+    const std::string line = text.substr(start, end - start);
+    if (line.find_first_not_of(" \t\r\n") != std::string::npos) lines.push_back(line);
+    end = before == std::string::npos ? 0 : before;
+  }
+  std::string joined;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    joined += (joined.empty() ? "" : " | ") + *line;
+  }
+  constexpr std::size_t kMost = 300;
+  return joined.size() > kMost ? "..." + joined.substr(joined.size() - kMost) : joined;
+}
+
+}  // namespace hone::bench

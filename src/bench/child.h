@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// ChildRunner: runs a command to its end and measures it from outside. One at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "record/environment.h"
+#include "record/launch.h"
+
+namespace hone::bench {
+
+struct ChildOptions {
+  std::vector<std::string> command;
+  record::Variables variables;
+  std::string output;    // file that stdout and stderr go to, in the order written
+  double timeout_s = 0;  // 0: none
+};
+
+struct ChildOutcome {
+  int exit_code = 0;  // as a shell would say
+  int signal = 0;
+  bool timed_out = false, interrupted = false;
+  std::int64_t start_ns = 0, end_ns = 0;  // the system's monotonic clock
+  double wall_s = 0;                      // from before the fork to its end
+  double cpu_s = 0;                       // of the program and what it waited for
+  std::int64_t peak_rss_bytes = 0;
+  bool fine() const { return exit_code == 0 && !timed_out && !interrupted; }
+};
+
+// Takes SIGINT, SIGTERM, SIGHUP and SIGCHLD over while it lives; the process must have one thread.
+class ChildRunner {
+ public:
+  static Result<ChildRunner> Prepare();
+  ChildRunner(ChildRunner&& other) noexcept;
+  ChildRunner& operator=(ChildRunner&&) = delete;
+  ~ChildRunner();
+
+  // The error: it cannot be started. stdin is empty. `tick` is called ten times a second. Ctrl-C or
+  // the timeout end the whole process group: asked first, killed two seconds later; and what the
+  // program leaves running when it ends is killed, so that it does not disturb the next run.
+  Result<ChildOutcome> Run(const ChildOptions& options, const std::function<void()>& tick);
+  // Since it was made, in a run or between runs.
+  bool interrupted();
+
+ private:
+  ChildRunner(int signals, record::InheritedSignals inherited);
+  void TakeSignals(int timeout_ms);
+
+  int signals_ = -1;
+  bool interrupted_ = false;
+  record::InheritedSignals inherited_;
+};
+
+// The last lines of a file, joined by " | ", at most `most` of them and 300 bytes.
+std::string LastLines(const std::string& path, std::size_t most);
+std::string ReadWhole(const std::string& path);
+
+}  // namespace hone::bench
