@@ -264,8 +264,12 @@ bool PythonThreads::ReadPrints(RawFrame* frames, int count, bool trusting) noexc
 PythonThreads::Now PythonThreads::ReadStack(PythonThread& thread, PyAddress top) noexcept {
   constexpr int kTries = 3;
   std::uint64_t before = CpuNanos(thread.tid);
-  // It has not run since: it stands where it stood.
-  if (before != 0 && thread.settled && before == thread.cpu_ns) return Now::kWaiting;
+  // It has not run since: it stands where it stood. Where others have the cores it may want to all
+  // the same; one that was seen to wait is not asked again until it has run.
+  if (before != 0 && thread.settled && before == thread.cpu_ns) {
+    thread.runnable = thread.runnable && IsRunnable(thread);
+    return thread.runnable ? Now::kRunning : Now::kWaiting;
+  }
   RawFrame frames[kDeepest];
   for (int attempt = 0; attempt < kTries; ++attempt) {
     if (attempt > 0) {
@@ -290,7 +294,8 @@ PythonThreads::Now PythonThreads::ReadStack(PythonThread& thread, PyAddress top)
     thread.cpu_ns = after;
     thread.settled = still && after != 0;
     if (after == 0) return Now::kUnknown;
-    return !still || IsRunnable(thread) ? Now::kRunning : Now::kWaiting;
+    thread.runnable = !still || IsRunnable(thread);
+    return thread.runnable ? Now::kRunning : Now::kWaiting;
   }
   ++torn_;
   thread.frame = 0;

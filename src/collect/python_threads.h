@@ -19,6 +19,7 @@ struct PythonThread {
   std::uint32_t frame;  // its stack then
   int file;             // /proc/self/task/TID/stat, and 1; 0: not open
   bool settled;         // it did not run while it was read: the stack is exact
+  bool runnable;        // it ran, or wanted to, when it was last looked at
   bool seen;            // in this round
 };
 
