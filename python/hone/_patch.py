@@ -12,12 +12,12 @@ import io
 import sys
 import tokenize
 
-from ._source import Misfit, find_keyword, first_argument, owners_of_parameters, parts_of
+from ._source import Misfit, find_call, find_keyword, first_argument, owners_of_parameters, parts_of
 from ._source import same_function, site_before_use, source_of, told_path
 
-__all__ = ["Edit", "add_keywords", "find_keyword", "first_argument", "insert_after_imports",
+__all__ = ["Edit", "add_keywords", "find_call", "find_keyword", "first_argument", "insert_after_imports",
            "insert_before", "missing", "owners_of_parameters", "replace", "replace_keyword",
-           "same_function", "site_before_use", "unified", "wrap_call"]
+           "same_function", "site_before_use", "told_path", "unified", "wrap_call"]
 
 # Of what goes in at the same place: imports, lines before a statement, a header around it, its indentation.
 _IMPORTS, _BEFORE, _HEADER, _INDENT = range(4)

@@ -236,6 +236,14 @@ def _binds(statement, name):
 
 
 @_quiet(())
+def find_call(path, callee):
+    """Sites of calls of a name."""
+    source = source_of(path)
+    return ["%s:%d" % (source.path, node.lineno) for node in ast.walk(source.tree)
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == callee]
+
+
+@_quiet(())
 def find_keyword(path, name, value):
     """Sites of calls with name=value, a constant."""
     source = source_of(path)

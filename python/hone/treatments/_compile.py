@@ -16,7 +16,7 @@ class Compile(Treatment):
     extra_s = 30.0  # 10 to 23 s a model on a GPU (accelerate's table), and once more for the backward pass
     since = (2, 2)  # Module.compile
     arguments = {}
-    trainer = "torch_compile=True"
+    trainer = {"torch_compile": "True"}  # of Hugging Face's Trainer
 
     @classmethod
     def variants(cls, seen):
@@ -51,7 +51,7 @@ class Compile(Treatment):
 
     @classmethod
     def edits(cls, seen, options):
-        return _model.edits_for(seen, cls.line())
+        return _model.edits_for(seen, cls.line(), cls.trainer)
 
     def root(self, module):
         torch = self.session.torch

@@ -8,7 +8,7 @@ class CompiledAutograd(_compile.Compile):
     since = (2, 5)
     prior = 1.4  # as torch.compile: no figure of its own is published
     extra_s = 40.0
-    trainer = ""
+    trainer = {}
 
     @classmethod
     def require(cls, seen):
