@@ -26,10 +26,11 @@ class Batches:
         self.count = 0
         self.order, self.order_known = hashlib.blake2b(digest_size=8), True
         self.labels, self.content = [], []  # a checksum each, or a tensor that still lies on a device
-        self.sum = self.squares = self.values = 0.0
+        self.moments = [0.0, 0.0, 0]  # sum, sum of squares, count of the floating-point values
         self.random = False
         self.first = None    # what the first batch was fetched by, and its indices
         self.streamed = 0
+        self.first_epoch = None  # order, labels and moments when a loader began again
         self.iterators = weakref.WeakKeyDictionary()  # iterator: (its Loader, indices asked for)
         session.after_import("torch.utils.data.dataloader", self._loaders_are_here)
 
@@ -42,19 +43,29 @@ class Batches:
 
     def _make_init(self, original):
         def __init__(iterator, loader):
-            self.iterators[iterator] = (self.session.loader_seen(loader), collections.deque(maxlen=4096))
+            seen = self.session.loader_seen(loader)
+            self.iterators[iterator] = (seen, collections.deque(maxlen=4096))
+            self._epoch_begins(seen)
             original(iterator, loader)
 
         return __init__
 
     def _make_reset(self, original):
-        def _reset(iterator, *args, **kwargs):
+        def _reset(iterator, loader, first_iter=False):
             known = self.iterators.get(iterator)
             if known is not None:
                 known[1].clear()  # an epoch that was left early has asked ahead
-            return original(iterator, *args, **kwargs)
+                if not first_iter:
+                    self._epoch_begins(known[0])
+            return original(iterator, loader, first_iter)
 
         return _reset
+
+    def _epoch_begins(self, seen):
+        if seen is not None:
+            seen.epochs += 1
+            if seen.epochs == 2 and self.first_epoch is None:
+                self.first_epoch = (self.order.copy(), self.labels[:], tuple(self.moments))
 
     def _make_next_index(self, original):
         def _next_index(iterator):
@@ -142,21 +153,27 @@ class Batches:
     def _add_moments(self, torch, values):
         with torch.no_grad():
             numbers = values.double()
-            self.sum += float(numbers.sum())
-            self.squares += float((numbers * numbers).sum())
-            self.values += numbers.numel()
+            self.moments[0] += float(numbers.sum())
+            self.moments[1] += float((numbers * numbers).sum())
+            self.moments[2] += numbers.numel()
 
     # At the end.
 
     def told(self):
         if not self.count:
             return None
-        mean = self.sum / self.values if self.values else 0.0
-        variance = max(0.0, self.squares / self.values - mean * mean) if self.values else 0.0
         from ._losses import plain
 
-        return {"count": self.count, "order": self.order.hexdigest() if self.order_known else "",
-                "labels": self._folded(self.labels), "content": self._folded(self.content),
+        order, labels, moments = self.order, self.labels, self.moments
+        if self.random and self.first_epoch is not None:
+            # Items that draw move the generator that the next epoch is shuffled by, unless they draw in
+            # workers: only the first epoch can be the same with and without.
+            order, labels, moments = self.first_epoch
+        total, squares, values = moments
+        mean = total / values if values else 0.0
+        variance = max(0.0, squares / values - mean * mean) if values else 0.0
+        return {"count": self.count, "order": order.hexdigest() if self.order_known else "",
+                "labels": self._folded(labels), "content": self._folded(self.content),
                 "random": self.random, "mean": plain(mean), "stdev": plain(variance ** 0.5)}
 
     def _folded(self, entries):

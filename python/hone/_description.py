@@ -83,16 +83,14 @@ def _candidate(seen, kind, options, title):
 
 def patch(session):
     """The diff that writes this recipe into the program's own files; empty where nothing can be written."""
-    edits = []
-    for treatment in session.treatments:
-        if treatment.state == "applied":
-            edits += session.quietly(type(treatment).edits, session.seen, treatment.options) or []
-    if not edits:
-        return ""
+    return session.quietly(_patch_of, session) or ""
 
-    def unified():
+
+def _patch_of(session):
+    try:
         from . import _patch
-
-        return _patch.unified(edits)
-
-    return session.quietly(unified) or ""
+    except ImportError:
+        return ""
+    edits = [edit for treatment in session.treatments if treatment.state == "applied"
+             for edit in type(treatment).edits(session.seen, treatment.options)]
+    return _patch.unified(edits) if edits else ""

@@ -15,7 +15,14 @@ def facts(loader, given, torch):
                  for name, value in given.items()}
     stream = is_stream(given.get("dataset"))
     return Loader(arguments=arguments, iterable=stream, sharded=stream and shares(given["dataset"]),
-                  batch_size=loader.batch_size, why_not=why_no_workers(given, 1 if stream else 2))
+                  batch_size=loader.batch_size, length=None if stream else _length(given.get("dataset")), why_not=why_no_workers(given, 1 if stream else 2))
+
+
+def _length(dataset):
+    try:
+        return len(dataset)
+    except Exception:
+        return None
 
 
 def is_stream(dataset):

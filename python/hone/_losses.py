@@ -20,28 +20,12 @@ class Losses:
         self.skipped = 0
         self.optimizer = None  # the first that steps; norms are of its gradients, by its own steps
         self.own_steps = self.optimizer_steps = 0
-        self.scaled = None    # (id of what GradScaler.scale gave, the loss it was given)
-        session.after_import("torch.autograd", self._autograd_is_here)
+        self.scaled = None    # (what GradScaler.scale gave, the loss it was given)
+        session.on_backward(self.take)
         session.after_import("torch.optim.optimizer", self._optimizers_are_here)
         session.after_import("torch.amp.grad_scaler", self._scaler_is_here)
 
     # Losses.
-
-    def _autograd_is_here(self, module):
-        self.session.patch(module, "backward", self._make_backward)
-
-    def _make_backward(self, original):
-        session = self.session
-
-        def backward(tensors, grad_tensors=None, *args, **kwargs):
-            if session.here():
-                self.take(tensors)
-                if session.scales:
-                    grad_tensors = session.scaled_gradient(tensors, grad_tensors)
-            return original(tensors, grad_tensors, *args, **kwargs)
-
-        backward.__doc__ = original.__doc__
-        return backward
 
     def take(self, tensors):
         try:
@@ -52,7 +36,7 @@ class Losses:
             if torch is None or not isinstance(loss, torch.Tensor) or loss.numel() != 1:
                 return
             self.backwards += 1
-            if self.scaled is not None and self.scaled[0] == id(loss):
+            if self.scaled is not None and self.scaled[0] is loss:
                 loss = self.scaled[1]
             self.scaled = None
             self.open.append(self._kept(torch, loss))
@@ -135,7 +119,7 @@ class Losses:
             scaled = original(scaler, outputs)
             if scaled is not outputs:
                 self.session.seen.scaler_used = True
-                self.scaled = (id(scaled), outputs)
+                self.scaled = (scaled, outputs)
             return scaled
 
         return scale

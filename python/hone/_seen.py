@@ -19,11 +19,14 @@ class Loader(_Facts):
     sharded = False     # an iterable dataset that asks which worker it is in
     picklable = None    # None: not tried
     batch_size = None
+    length = None       # samples of the dataset, where it says
     random = False      # the dataset gives another item when asked again
     batches = 0
+    epochs = 0
     waited_ns = 0
     wait_share = None   # of the time between the first step and the last
     device = "cpu"      # of the tensors it hands out
+    thing = None        # the loader itself, weakly
     why_not = ""        # why it cannot have worker processes; empty: it can
 
 
@@ -34,7 +37,7 @@ class Optimizer(_Facts):
     site = ""
     parameters = 0      # tensors
     elements = 0
-    dtypes = frozenset()
+    dtypes = frozenset()  # "torch.float32"
     devices = frozenset()
     foreach_by_default = False
 

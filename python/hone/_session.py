@@ -63,6 +63,7 @@ class Session:
         self.unknown = []       # effects of treatments that could not be loaded
         self.scales = []        # factors for the gradient of each loss
         self.trial = None       # what measures; None where nothing is
+        self._backward_listeners = None
         self._patches = []
         self._loaders = {}      # id of a loader: its Loader
         self._building = set()  # ids of what is in its __init__
@@ -84,7 +85,12 @@ class Session:
         return os.getpid() == self._pid
 
     def after_import(self, name, callback):
-        after_import(name, callback)
+        """Calls callback(module) when it is there; what a treatment's own method raises is its fate."""
+        owner = getattr(callback, "__self__", None)
+        if hasattr(owner, "failed") and hasattr(owner, "options"):
+            after_import(name, lambda module: self.guarded(owner, callback, module))
+        else:
+            after_import(name, callback)
 
     def _torch_is_here(self, torch):
         if hasattr(torch, "_C"):
@@ -163,6 +169,35 @@ class Session:
     def effects(self):
         return [{"treatment": one.name, "state": one.state, "hits": one.hits, "why": one.why}
                 for one in self.treatments] + self.unknown
+
+    # Backward.
+
+    def on_backward(self, listener):
+        """listener(tensors) before each torch.autograd.backward, which Tensor.backward calls too."""
+        self._listen_to_backward()
+        self._backward_listeners.append(listener)
+
+    def scale_backward(self, factor):
+        """Each loss counts factor() times for the gradients from now on."""
+        self._listen_to_backward()
+        self.scales.append(factor)
+
+    def _listen_to_backward(self):
+        if self._backward_listeners is None:
+            self._backward_listeners = []
+            self.after_import("torch.autograd", lambda module: self.patch(module, "backward", self._make_backward))
+
+    def _make_backward(self, original):
+        def backward(tensors, grad_tensors=None, *args, **kwargs):
+            if self.here():
+                for listener in self._backward_listeners:
+                    listener(tensors)
+                if self.scales:
+                    grad_tensors = self.scaled_gradient(tensors, grad_tensors)
+            return original(tensors, grad_tensors, *args, **kwargs)
+
+        backward.__doc__ = original.__doc__
+        return backward
 
     def scaled_gradient(self, tensors, gradients):
         """The gradient that a loss is given: what was asked for, times what treatments want."""
@@ -283,7 +318,7 @@ class Session:
             kind=type(optimizer).__name__, arguments={k: v for k, v in given.items() if k != "params"},
             defaults=dict(optimizer.defaults), site=_sites.site_of(frame), parameters=len(parameters),
             elements=sum(p.numel() for p in parameters),
-            dtypes={str(p.dtype).replace("torch.", "") for p in parameters},
+            dtypes={str(p.dtype) for p in parameters},
             devices={p.device.type for p in parameters},
             foreach_by_default=_foreach_by_default(self.torch, optimizer, parameters)))
         for treatment in self.treatments:

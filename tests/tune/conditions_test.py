@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What treatments of loaders, memory and threads offer for a run that was seen so and so. Without PyTorch."""
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+
+from hone import _advice, treatments  # noqa: E402
+from hone._seen import Copies, Loader, Optimizer, Reads, Seen  # noqa: E402
+from hone.treatments import _cpus  # noqa: E402
+
+
+def seen(**facts):
+    loader = {name: facts.pop(name) for name in list(facts) if hasattr(Loader, name) and name != "device"}
+    facts.setdefault("loaders", [Loader(**dict(dict(batches=30, batch_size=8, site="train.py:9"), **loader))])
+    return Seen(**dict(dict(cores=16, steps=30), **facts))
+
+
+class Variants(unittest.TestCase):
+    def options(self, name, what):
+        return [options for options, _ in treatments.load(name).variants(what)]
+
+    def unfit(self, name, what, words):
+        with self.assertRaises(treatments.Unfit) as raised:
+            treatments.load(name).variants(what)
+        self.assertIn(words, str(raised.exception))
+
+    def test_workers_leave_a_core_to_the_training(self):
+        for cores, world, counts in ((16, 1, {4, 8, 12, 15}), (64, 1, {4, 8, 12, 16}), (2, 1, {2}), (8, 2, {3}),
+                                     (4, 1, {3})):
+            found = self.options("loader-workers", seen(cores=cores, local_world=world))
+            self.assertEqual({one["num_workers"] for one in found}, counts, cores)
+        self.assertEqual(self.options("loader-workers", seen())[0]["num_workers"], 12)
+
+    def test_workers_where_they_must_not_be(self):
+        self.unfit("loader-workers", seen(cores=1), "1 core")
+        self.unfit("loader-workers", seen(arguments={"num_workers": 2}), "num_workers=2 already")
+        self.unfit("loader-workers", seen(loaders=[]), "no DataLoader")
+        self.unfit("loader-workers", seen(why_not="it cannot be sent"), "it cannot be sent")
+        self.unfit("loader-workers", Seen(cores=8, loaders=[Loader(batches=3, device="cuda")]), "cuda already")
+        streams = self.options("loader-workers", seen(iterable=True))
+        self.assertEqual([one["num_workers"] for one in streams], [1])
+
+    def test_what_workers_are_worth_follows_the_wait(self):
+        kind = treatments.load("loader-workers")
+        half = kind.expect(seen(wait_share=0.5), {"num_workers": 12})
+        self.assertGreater(half, 1.7)
+        self.assertLess(kind.expect(seen(wait_share=0.01), {"num_workers": 12}), 1.02)
+
+    def test_pinned_memory_and_copies(self):
+        self.unfit("pinned-memory", seen(), "on the CPU")
+        self.unfit("pinned-memory", seen(device="cuda", arguments={"pin_memory": True}), "already")
+        self.assertEqual(self.options("pinned-memory", seen(device="cuda")), [{}])
+        self.unfit("non-blocking-copies", seen(device="cuda"), "no copy")
+        self.unfit("non-blocking-copies", seen(device="cuda", copies=Copies(total=9)), "already")
+        self.unfit("non-blocking-copies", seen(device="cuda", copies=Copies(total=9, pageable=9), loaders=[]), "pageable")
+        self.assertEqual(self.options("non-blocking-copies", seen(device="cuda", copies=Copies(total=9, blocking=9))), [{}])
+
+    def test_memory(self):
+        self.assertEqual(self.options("allocator-settings", seen(device="cuda")), [{"kind": "cuda"}])
+        given = {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}
+        self.unfit("allocator-settings", seen(device="cuda", environment=given), "cudaMallocAsync")
+        preloaded = {"LD_PRELOAD": "/usr/lib/libjemalloc.so.2"}
+        self.unfit("allocator-settings", seen(environment=preloaded), "jemalloc")
+
+    def test_threads(self):
+        self.unfit("intra-op-threads", seen(device="cuda"), "cuda")
+        self.unfit("intra-op-threads", seen(environment={"OMP_NUM_THREADS": "4"}), "OMP_NUM_THREADS=4")
+        self.assertIn({"threads": 1}, self.options("intra-op-threads", seen(threads=16)))
+        # torchrun gives each rank one thread; its share of the cores is offered.
+        ranks = seen(threads=1, world=2, local_world=2, environment={"OMP_NUM_THREADS": "1"})
+        self.assertIn({"threads": 8}, self.options("intra-op-threads", ranks))
+
+    def test_batches(self):
+        one = [Optimizer(kind="Adam")]
+        sizes = [options["batch_size"] for options in self.options(
+            "batch-size", seen(length=256, optimizers=one, backwards_per_step=1.0))]
+        self.assertEqual(sizes, [16, 32, 64, 4, 2])  # 4 batches an epoch at least; then in parts
+        scaled = seen(length=256, optimizers=one, backwards_per_step=1.0, scaler_used=True)
+        self.assertEqual(len(self.options("batch-size", scaled)), 3)
+        self.unfit("batch-size", seen(loaders=[]), "--batch-flag")
+        self.unfit("batch-size", seen(arguments={"batch_sampler": "Own"}, batch_size=None), "--batch-flag")
+
+    def test_every_treatment_declares_itself(self):
+        for kind in treatments.all_kinds():
+            with self.subTest(kind.name):
+                self.assertNotIsInstance(kind, treatments.Broken)
+                self.assertIn(kind.risk, ("exact", "numeric", "optimization"))
+                self.assertIn(kind.name.replace("-", "_"), treatments.NAMES)
+                self.assertTrue(kind.title and kind.cures)
+
+
+class Cpus(unittest.TestCase):
+    def test_lists(self):
+        self.assertEqual(_cpus.parsed("0-3,8\n"), [0, 1, 2, 3, 8])
+        self.assertEqual(_cpus.told([8, 0, 1, 2, 3]), "0-3,8")
+
+
+class Advice(unittest.TestCase):
+    def test_a_loss_that_is_read_every_step(self):
+        read = Reads(site="train.py:31", how="item", count=5)
+        (one,) = _advice.advice(Seen(device="cuda", steps=40, reads=[read]))
+        self.assertEqual(one["where"], "train.py:31")
+        self.assertIn("5 times in the first 5 steps", one["why"])
+        self.assertEqual(_advice.advice(Seen(device="cpu", steps=40, reads=[read])), [])
+        read.count = 1
+        self.assertEqual(_advice.advice(Seen(device="cuda", steps=40, reads=[read])), [])
+
+    def test_attention_of_its_own(self):
+        own = {"aten::softmax": 4, "aten::bmm": 8}
+        self.assertEqual([one["title"] for one in _advice.advice(Seen(operators=own))], ["attention in one operator"])
+        self.assertEqual(_advice.advice(Seen(operators={"aten::softmax": 4, "aten::bmm": 3})), [])
+        self.assertEqual(_advice.advice(Seen(operators=dict(own, **{"aten::scaled_dot_product_attention": 1}))), [])
+
+    def test_a_full_device_beside_free_ones(self):
+        full = dict(device="cuda", device_bytes=100, peak_device_bytes=95)
+        self.assertEqual(len(_advice.advice(Seen(device_count=2, **full))), 1)
+        self.assertEqual(_advice.advice(Seen(device_count=1, **full)), [])
+        self.assertEqual(_advice.advice(Seen(device_count=2, world=2, **full)), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
