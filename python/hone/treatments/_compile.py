@@ -53,9 +53,13 @@ class Compile(Treatment):
     def edits(cls, seen, options):
         return _model.edits_for(seen, cls.line(), cls.trainer)
 
+    def __init__(self, session, options):
+        super().__init__(session, options)
+        self.ours = set()  # ids of modules that we compiled: they may be part of a further root
+
     def root(self, module):
         torch = self.session.torch
-        why = _why_not(torch, module)
+        why = _why_not(torch, module, self.ours)
         if why:
             self.inert(why)
         elif _model.version(torch) < self.since:
@@ -65,16 +69,20 @@ class Compile(Treatment):
 
     def put_in(self, torch, module):
         # DistributedDataParallel's own forward is never traced: what it holds is compiled.
-        _model.inner(module).compile(**self.arguments)
+        self.compile(_model.inner(module))
         self.hit()
+
+    def compile(self, module):
+        module.compile(**self.arguments)
+        self.ours.add(id(module))
 
 
 def _text(value):
     return '"%s"' % value if isinstance(value, str) else repr(value)
 
 
-def _why_not(torch, module):
-    if _model.is_compiled(module):
+def _why_not(torch, module, ours=()):
+    if _model.is_compiled(module, ours):
         return "the program compiles itself"
     if any(isinstance(part, torch.jit.ScriptModule) for part in module.modules()):
         return "the model is a TorchScript"

@@ -6,7 +6,6 @@ from .. import _patch
 from . import Unfit
 
 _WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "OptimizedModule")
-FLOAT16 = ("torch.float16", "torch.bfloat16")
 
 
 def version(torch):
@@ -25,15 +24,11 @@ def is_wrapped(module, *kinds):
     return type(module).__name__ in (kinds or _WRAPPERS)
 
 
-def is_compiled(module):
-    """By the program: torch.compile(model), model.compile(), or of a part of it."""
-    return any(type(part).__name__ == "OptimizedModule" or compiled_call(part) is not None
+def is_compiled(module, ours=()):
+    """By the program: torch.compile(model), model.compile(), or of a part of it. `ours`: ids of others."""
+    return any(type(part).__name__ == "OptimizedModule"
+               or getattr(part, "_compiled_call_impl", None) is not None and id(part) not in ours
                for part in module.modules())
-
-
-def compiled_call(module):
-    call = getattr(module, "_compiled_call_impl", None)
-    return None if getattr(call, "_hone", False) else call
 
 
 def device_of(module):

@@ -29,8 +29,9 @@ class CompileRegional(_compile.Compile):
         if not blocks and not self.hits:
             self.why = "the model is not made of repeated blocks"
         for block in blocks:
-            block.compile()
-            self.hit()
+            if id(block) not in self.ours:
+                self.compile(block)
+                self.hit()
 
 
 def _blocks_of(seen):

@@ -64,7 +64,7 @@ class CompiledAutograd(_compile.Compile):
             self.why = "torch %s does not have it" % torch.__version__
         else:
             torch._dynamo.config.compiled_autograd = True
-            module.compile()
+            self.compile(module)
             self._active = True
             self.why = "no backward pass was captured"
 
