@@ -107,16 +107,18 @@ class Source:
                       key=lambda node: (node.lineno != line, node.end_lineno - node.lineno,
                                         self.end(node) - self.start(node)))
 
-    def call_of_kind(self, line, callee):
-        """The call of a class or function, by its last name or what it was imported as."""
+    def calls_of_kind(self, line, callee):
+        """The calls of a class, function or method that begin on a line, or the one that goes over it; by
+        its last name or what it was imported as."""
         names = {callee}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
                 names.update(alias.asname for alias in node.names if alias.name == callee and alias.asname)
-        for call in self.calls(line):
-            if getattr(call.func, "attr", getattr(call.func, "id", None)) in names:
-                return call
-        raise Misfit("no call of %s stands there" % callee)
+        found = [call for call in self.calls(line)
+                 if getattr(call.func, "attr", getattr(call.func, "id", None)) in names]
+        if not found:
+            raise Misfit("no call of %s stands there" % callee)
+        return [call for call in found if call.lineno == line] or found[:1]
 
     def call_of_name(self, line, name):
         """The call of an expression: "model", "self.net"."""

@@ -193,6 +193,13 @@ class Edits(Patch):
                          "-é = DataLoader(ds, num_workers=0, shuffle=True)  # é\n"
                          "+é = DataLoader(ds, num_workers=4, shuffle=True)  # é\n")
 
+    def test_all_calls_on_a_line(self):
+        self.write("x, y = x.to(device).to(kind), y.to(device)\n")
+        self.assertEqual(self.body_of(_patch.add_keywords("train.py:1", "to", {"non_blocking": "True"})),
+                         "-x, y = x.to(device).to(kind), y.to(device)\n"
+                         "+x, y = x.to(device, non_blocking=True).to(kind, non_blocking=True), "
+                         "y.to(device, non_blocking=True)\n")
+
     def test_windows_line_ends_stay(self):
         self.write(b"import torch\r\nx = 1\r\ny = 2")
         diff = _patch.unified([_patch.insert_before("train.py:3", "z = 3")])
