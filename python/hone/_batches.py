@@ -3,8 +3,8 @@
 
 The order is that of the indices which the samplers gave, by batch as it was handed out: worker
 processes are asked ahead, so indices wait in their iterator's queue until their batch comes. Values are
-read where they are handed out; of a large tensor every so manieth, so that a batch costs less than a
-tenth of a millisecond. Tensors on a device are sampled there and read at the end.
+copied where they are handed out, of a large tensor every so manieth, and read when the program is over: a
+batch costs some microseconds a tensor, wherever that lies.
 """
 import collections
 import ctypes
@@ -12,10 +12,11 @@ import hashlib
 import os
 import sys
 import time
-import weakref
+
+from ._losses import plain
 
 _FIRST = 64        # batches that are described
-_ALL, _SOME = 16384, 4096  # values: so many are all read, of more so many
+_ALL, _SOME = 8192, 4096  # values: so many are all read, of more so many
 _LEAVES = 32       # tensors and other values of a batch
 _ASKED, _ASKING_S = 4, 2.0
 
@@ -25,26 +26,24 @@ class Batches:
         self.session = session
         self.count = 0
         self.order, self.order_known = hashlib.blake2b(digest_size=8), True
-        self.labels, self.content = [], []  # a checksum each, or a tensor that still lies on a device
-        self.moments = [0.0, 0.0, 0]  # sum, sum of squares, count of the floating-point values
+        self.values = []     # (what it is, whether it is a label, a tensor or the bytes of something else)
         self.random = False
         self.first = None    # what the first batch was fetched by, and its indices
         self.streamed = 0
-        self.first_epoch = None  # order, labels and moments when a loader began again
-        self.iterators = weakref.WeakKeyDictionary()  # iterator: (its Loader, indices asked for)
+        self.first_epoch = None  # the order, and how many values there were, when a loader began again
+        self.patches = []
         session.after_import("torch.utils.data.dataloader", self._loaders_are_here)
 
     def _loaders_are_here(self, module):
-        patch = self.session.patch
-        patch(module._BaseDataLoaderIter, "__init__", self._make_init)
-        patch(module._BaseDataLoaderIter, "_reset", self._make_reset)
-        patch(module._BaseDataLoaderIter, "_next_index", self._make_next_index)
-        patch(module._SingleProcessDataLoaderIter, "_next_data", self._make_next_data)
+        patch, base = self.session.patch, module._BaseDataLoaderIter
+        patch(base, "__init__", self._make_init)
+        self.patches = [patch(base, "_reset", self._make_reset), patch(base, "_next_index", self._make_next_index),
+                        patch(module._SingleProcessDataLoaderIter, "_next_data", self._make_next_data)]
 
     def _make_init(self, original):
         def __init__(iterator, loader):
             seen = self.session.loader_seen(loader)
-            self.iterators[iterator] = (seen, collections.deque(maxlen=4096))
+            iterator._hone = (seen, collections.deque(maxlen=4096))  # indices that were asked for
             self._epoch_begins(seen)
             original(iterator, loader)
 
@@ -52,7 +51,7 @@ class Batches:
 
     def _make_reset(self, original):
         def _reset(iterator, loader, first_iter=False):
-            known = self.iterators.get(iterator)
+            known = getattr(iterator, "_hone", None)
             if known is not None:
                 known[1].clear()  # an epoch that was left early has asked ahead
                 if not first_iter:
@@ -65,15 +64,14 @@ class Batches:
         if seen is not None:
             seen.epochs += 1
             if seen.epochs == 2 and self.first_epoch is None:
-                self.first_epoch = (self.order.copy(), self.labels[:], tuple(self.moments))
+                self.first_epoch = (self.order.copy(), len(self.values))
 
     def _make_next_index(self, original):
         def _next_index(iterator):
             index = original(iterator)
-            if self.count < _FIRST:
-                known = self.iterators.get(iterator)
-                if known is not None:
-                    known[1].append(index)
+            known = getattr(iterator, "_hone", None)
+            if known is not None:
+                known[1].append(index)
             return index
 
         return _next_index
@@ -81,7 +79,7 @@ class Batches:
     def _make_next_data(self, original):
         def _next_data(iterator):
             # A stream cannot be asked twice; that it draws can be seen, where it runs in this process.
-            known = self.iterators.get(iterator)
+            known = getattr(iterator, "_hone", None)
             if self.streamed >= 3 or known is None or known[0] is None or not known[0].iterable:
                 return original(iterator)
             self.streamed += 1
@@ -96,7 +94,7 @@ class Batches:
     # A batch.
 
     def handed_out(self, iterator, batch, waited_ns):
-        seen, asked = self.iterators.get(iterator) or (None, ())
+        seen, asked = getattr(iterator, "_hone", None) or (None, ())
         if seen is not None:
             seen.batches += 1
             seen.waited_ns += waited_ns
@@ -112,6 +110,9 @@ class Batches:
         else:
             self.order_known = False
         self._describe(batch, seen)
+        if self.count >= _FIRST:
+            for patch in self.patches:
+                self.session.put_back(patch)
 
     def _describe(self, batch, seen):
         torch = self.session.torch
@@ -122,67 +123,51 @@ class Batches:
                 if seen is not None and leaf.device.type != "cpu":
                     seen.device = leaf.device.type
                 self._add_tensor(torch, leaf)
-            elif isinstance(leaf, (int, str, bytes)):
-                self._add(repr(leaf).encode(), True)
             else:
-                self._add(repr(leaf).encode(), False)
-
-    def _add(self, data, label):
-        number = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
-        self.content.append(number)
-        if label:
-            self.labels.append(number)
+                self.values.append(("", isinstance(leaf, (int, str, bytes)), repr(leaf).encode()))
 
     def _add_tensor(self, torch, tensor):
-        values = _some(torch, tensor)
-        if values is None:
-            return
-        label = not (values.is_floating_point() or values.is_complex()
-                     or values.dtype is torch.uint8 and tensor.dim() > 2)  # pictures are no labels
-        shape = repr((tuple(tensor.shape), str(tensor.dtype))).encode()
-        if values.device.type != "cpu":
-            kept = values.clone()
-            self.content.append(kept)
-            if label:
-                self.labels.append(kept)
-            return
-        self._add(shape + _bytes(values), label)
-        if values.is_floating_point():
-            self._add_moments(torch, values)
-
-    def _add_moments(self, torch, values):
-        with torch.no_grad():
-            numbers = values.double()
-            self.moments[0] += float(numbers.sum())
-            self.moments[1] += float((numbers * numbers).sum())
-            self.moments[2] += numbers.numel()
+        # A copy: the program may write into its batch.
+        kept = tensor.detach().clone() if tensor.numel() <= _ALL else _some(torch, tensor)
+        if kept is not None:
+            label = not (tensor.is_floating_point() or tensor.is_complex()
+                         or tensor.dtype is torch.uint8 and tensor.dim() > 2)  # pictures are no labels
+            self.values.append(((tensor.shape, tensor.dtype), label, kept))
 
     # At the end.
 
     def told(self):
         if not self.count:
             return None
-        from ._losses import plain
-
-        order, labels, moments = self.order, self.labels, self.moments
+        order, values = self.order, self.values
         if self.random and self.first_epoch is not None:
             # Items that draw move the generator that the next epoch is shuffled by, unless they draw in
             # workers: only the first epoch can be the same with and without.
-            order, labels, moments = self.first_epoch
-        total, squares, values = moments
-        mean = total / values if values else 0.0
-        variance = max(0.0, squares / values - mean * mean) if values else 0.0
+            order, values = self.first_epoch[0], self.values[:self.first_epoch[1]]
+        mean, deviation = self._moments(values)
         return {"count": self.count, "order": order.hexdigest() if self.order_known else "",
-                "labels": self._folded(labels), "content": self._folded(self.content),
-                "random": self.random, "mean": plain(mean), "stdev": plain(variance ** 0.5)}
+                "labels": self._sum(one for one in values if one[1]), "content": self._sum(values),
+                "random": self.random, "mean": plain(mean), "stdev": plain(deviation)}
 
-    def _folded(self, entries):
-        if not entries:
-            return ""
-        fold = hashlib.blake2b(digest_size=8)
-        for entry in entries:
-            fold.update(b"%d" % entry if isinstance(entry, int) else _bytes(entry.cpu()))
-        return fold.hexdigest()
+    def _sum(self, values):
+        fold, some = hashlib.blake2b(digest_size=8), False
+        for what, _, value in values:
+            some = True
+            fold.update(repr(what).encode())
+            flat = value if isinstance(value, bytes) else _some(self.session.torch, value)
+            if flat is not None:
+                fold.update(flat if isinstance(flat, bytes) else _bytes(flat.cpu()))
+        return fold.hexdigest() if some else ""
+
+    def _moments(self, values):
+        total = squares = count = 0
+        for _, _, value in values:
+            if not isinstance(value, bytes) and value.is_floating_point() and not value.is_sparse:
+                numbers = value.double()
+                total, squares = total + float(numbers.sum()), squares + float((numbers * numbers).sum())
+                count += numbers.numel()
+        mean = total / count if count else 0.0
+        return mean, max(0.0, squares / count - mean * mean) ** 0.5 if count else 0.0
 
     def ask_again(self):
         """Whether the dataset gives another item when asked again. The program has ended or is left: what
@@ -271,7 +256,7 @@ def _some(torch, tensor):
     flat = tensor.detach()
     flat = flat.view(-1) if flat.is_contiguous() else flat.reshape(-1)
     if count > _ALL:
-        flat = flat[::count // _SOME | 1]  # odd: not always the same column
+        flat = flat[::count // _SOME | 1].clone()  # odd: not always the same column
     return flat.contiguous()
 
 

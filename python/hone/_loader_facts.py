@@ -15,7 +15,12 @@ def facts(loader, given, torch):
                  for name, value in given.items()}
     stream = is_stream(given.get("dataset"))
     return Loader(arguments=arguments, iterable=stream, sharded=stream and shares(given["dataset"]),
-                  batch_size=loader.batch_size, length=None if stream else _length(given.get("dataset")), why_not=why_no_workers(given, 1 if stream else 2))
+                  batch_size=_batch_size(given), length=None if stream else _length(given.get("dataset")), why_not=why_no_workers(given, 1 if stream else 2))
+
+
+def _batch_size(given):
+    """As the program gave it, not as a treatment made it; None where it makes its batches itself."""
+    return None if given.get("batch_sampler") is not None else given.get("batch_size", 1)
 
 
 def _length(dataset):

@@ -11,7 +11,7 @@ class Losses:
     def __init__(self, session):
         self.session = session
         self.open = []        # of the step that runs now
-        self.steps = []       # a list of values a step
+        self.steps = []       # a number a step, or the list of what still lies on a device
         self.stride = 1       # every so manieth step is kept
         self.ended = 0
         self.backwards = 0
@@ -44,11 +44,10 @@ class Losses:
             self.session.trouble = repr(trouble)
 
     def _kept(self, torch, loss):
+        if loss.is_cpu:
+            return loss.item()
         loss = loss.detach()
-        kind = loss.device.type
-        if kind == "cpu":
-            return float(loss)
-        if kind == "cuda" and torch.cuda.is_current_stream_capturing():
+        if loss.device.type == "cuda" and torch.cuda.is_current_stream_capturing():
             return None  # the program's own graph: its memory is no place for us
         return loss.clone()  # the program may write into it, and a graph's replay will
 
@@ -56,14 +55,16 @@ class Losses:
 
     def led(self):
         """Another source of steps leads from now on: all that was so far belongs to its first step."""
-        self.open = [value for step in self.steps for value in step] + self.open
+        self.open = [value for step in self.steps for value in (step if isinstance(step, list) else [step])
+                     ] + self.open
         del self.steps[:]
         self.ended, self.stride = 0, 1
 
     def step_ended(self):
         self.ended += 1
         if (self.ended - 1) % self.stride == 0:
-            self.steps.append(self.open)
+            values = self.open
+            self.steps.append(values[0] if len(values) == 1 and type(values[0]) is float else values)
             if len(self.steps) > _MOST:
                 del self.steps[1::2]
                 self.stride *= 2
@@ -151,6 +152,7 @@ class Losses:
         told = []
         for values in self.steps:
             try:
+                values = values if isinstance(values, list) else [values]
                 numbers = [float(value) for value in values if value is not None]
             except Exception as trouble:
                 self.session.trouble = repr(trouble)

@@ -107,16 +107,18 @@ class Source:
                       key=lambda node: (node.lineno != line, node.end_lineno - node.lineno,
                                         self.end(node) - self.start(node)))
 
-    def call_of_kind(self, line, callee):
-        """The call of a class or function, by its last name or what it was imported as."""
+    def calls_of_kind(self, line, callee):
+        """The calls of a class, function or method that begin on a line, or the one that goes over it; by
+        its last name or what it was imported as."""
         names = {callee}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
                 names.update(alias.asname for alias in node.names if alias.name == callee and alias.asname)
-        for call in self.calls(line):
-            if getattr(call.func, "attr", getattr(call.func, "id", None)) in names:
-                return call
-        raise Misfit("no call of %s stands there" % callee)
+        found = [call for call in self.calls(line)
+                 if getattr(call.func, "attr", getattr(call.func, "id", None)) in names]
+        if not found:
+            raise Misfit("no call of %s stands there" % callee)
+        return [call for call in found if call.lineno == line] or found[:1]
 
     def call_of_name(self, line, name):
         """The call of an expression: "model", "self.net"."""
@@ -233,6 +235,14 @@ def _binds(statement, name):
                     if isinstance(part, (ast.Name, ast.Attribute)) and ast.unparse(part) == name:
                         return True
     return False
+
+
+@_quiet(())
+def find_call(path, callee):
+    """Sites of calls of a name."""
+    source = source_of(path)
+    return ["%s:%d" % (source.path, node.lineno) for node in ast.walk(source.tree)
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == callee]
 
 
 @_quiet(())

@@ -30,7 +30,7 @@ class Trial:
         self.graphs = 0
         self.grew = []       # steps that compiled
         self.warm_ns = self.warm_step = 0
-        self.written = False
+        self.written, self.looking = False, True
         _seeds.start(session)
         self.losses, self.batches, self.looks = Losses(session), Batches(session), Looks(session)
         _bench.listeners.append(self)
@@ -46,7 +46,10 @@ class Trial:
     # What the probe tells.
 
     def handed_out(self, iterator, batch, waited_ns):
-        self.session.quietly(self.batches.handed_out, iterator, batch, waited_ns)
+        try:
+            self.batches.handed_out(iterator, batch, waited_ns)
+        except Exception as trouble:  # ours, never the program's
+            self.session.trouble = repr(trouble)
 
     def led(self, source):
         self.losses.led()
@@ -57,8 +60,10 @@ class Trial:
             return
         self.count, self.source = count, source
         self.losses.step_ended()
-        self.session.roots.step_ended(count)
-        self.looks.step_ended(count)
+        if self.looking:
+            self.session.roots.step_ended(count)
+            self.looks.step_ended(count)
+            self.looking = bool(self.looks.patches) or not self.session.roots.stopped
         self._notice_graphs(count)
         if self._is_enough(count, source):
             self.finish("steps")
@@ -68,7 +73,7 @@ class Trial:
         utils = sys.modules.get("torch._dynamo.utils")
         if utils is None:
             return
-        graphs = utils.counters["stats"]["unique_graphs"]
+        graphs = utils.counters["stats"].get("unique_graphs", 0)
         if graphs != self.graphs:
             self.graphs = graphs
             self.grew.append(count)

@@ -193,6 +193,13 @@ class Edits(Patch):
                          "-é = DataLoader(ds, num_workers=0, shuffle=True)  # é\n"
                          "+é = DataLoader(ds, num_workers=4, shuffle=True)  # é\n")
 
+    def test_all_calls_on_a_line(self):
+        self.write("x, y = x.to(device).to(kind), y.to(device)\n")
+        self.assertEqual(self.body_of(_patch.add_keywords("train.py:1", "to", {"non_blocking": "True"})),
+                         "-x, y = x.to(device).to(kind), y.to(device)\n"
+                         "+x, y = x.to(device, non_blocking=True).to(kind, non_blocking=True), "
+                         "y.to(device, non_blocking=True)\n")
+
     def test_windows_line_ends_stay(self):
         self.write(b"import torch\r\nx = 1\r\ny = 2")
         diff = _patch.unified([_patch.insert_before("train.py:3", "z = 3")])
@@ -245,7 +252,8 @@ class Edits(Patch):
         os.makedirs(self.folder / "site-packages")
         (self.folder / "site-packages/lib.py").write_text("x = 1\n")
         diff = _patch.unified([_patch.insert_before("site-packages/lib.py:1", "a = 1")])
-        self.assertEqual(diff, "# not in this patch: site-packages/lib.py:1: a = 1 (it belongs to an installed package)\n")
+        self.assertEqual(diff, "# not in this patch: site-packages/lib.py:1: a = 1 "
+                               "(it belongs to an installed package)\n")
 
     def test_a_model_that_comes_as_an_argument_is_not_changed_in_a_loop(self):
         self.write("""\
@@ -269,6 +277,42 @@ class Edits(Patch):
         diff = _patch.unified(treatments.load("compile-default").edits(seen, {}))
         self.assertEqual(diff, "# not in this patch: train.py:3: model.compile() "
                                "(where the model is made is not in sight)\n")
+
+    def test_where_a_library_owns_the_loop(self):
+        self.write("""\
+            args = TrainingArguments(
+                "out",
+                optim="adamw_torch",
+            )
+            Trainer(model, args).train()
+            """)
+        self.addCleanup(sys.modules.pop, "transformers.trainer", None)
+        sys.modules.setdefault("transformers.trainer", sys)  # it is asked only whether it is there
+        module = torch.nn.Linear(1, 1)
+        seen = _seen.Seen(
+            scripts=["train.py"], device="cuda", roots=[_seen.Root(site="train.py:5", module=module, kind="Linear")],
+            optimizers=[_seen.Optimizer(site="train.py:5", kind="AdamW", devices={"cuda"}, dtypes={"float32"})])
+        recipe = ("bf16-autocast", "fused-optimizer", "compile-reduce-overhead")
+        self.assertEqual(treatments.load(recipe[0]).code(seen, {}), "TrainingArguments(bf16=True)")
+        self.assertEqual(self.body_of(*(e for one in recipe for e in treatments.load(one).edits(seen, {}))), """\
+-    optim="adamw_torch",
++    optim="adamw_torch_fused",
++    bf16=True,
++    torch_compile=True,
++    torch_compile_mode="reduce-overhead",
+""")
+
+    def test_a_model_that_may_be_wrapped_on_that_line(self):
+        self.write("""\
+            opt = SGD(model.parameters(), 0.1)
+            model = DistributedDataParallel(model)
+            model(x)
+            """)
+        module = torch.nn.Linear(1, 1)
+        seen = _seen.Seen(optimizers=[_seen.Optimizer(site="train.py:1", kind="SGD")], roots=[
+            _seen.Root(site="train.py:3", name="model", module=module, kind="DistributedDataParallel")])
+        self.assertEqual(self.body_of(*treatments.load("compile-default").edits(seen, {})),
+                         '+getattr(model, "module", model).compile()\n')
 
     def test_the_line_before_the_loop(self):
         self.write("""\

@@ -469,6 +469,14 @@ class Compiled(Same):
         self.check_applied(session, "compile-default", 1)
         self.assertGreaterEqual(self.graphs(), 1)
 
+    def test_a_model_that_is_part_of_another(self):
+        session = self.session("compile-default")
+        self.effect(session, "compile-default").arguments = {"backend": "eager"}
+        part = blocks(1)
+        whole = nn.Sequential(part, nn.Linear(1, 1))
+        whole(part(torch.ones(2, 8)).detach().expand(2, 8)).sum().backward()
+        self.check_applied(session, "compile-default", 2)
+
     def test_not_where_the_program_compiles_itself(self):
         session = self.session("compile-default")
         model = torch.compile(nn.Linear(2, 1), backend="eager")

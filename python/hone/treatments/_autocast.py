@@ -15,6 +15,7 @@ class Autocast(Treatment):
     risk, group = NUMERIC, "autocast"
     cures = ("no-tensor-cores",)
     dtype = ""  # "bfloat16"
+    trainer = {}  # the arguments of Hugging Face's Trainer that do the same
 
     @classmethod
     def require(cls, seen):
@@ -32,12 +33,14 @@ class Autocast(Treatment):
     @classmethod
     def code(cls, seen, options):
         if _model.trainer_hides_loop(seen):
-            return "TrainingArguments(%s=True)" % {"bfloat16": "bf16", "float16": "fp16"}[cls.dtype]
+            return _model.trainer_code(cls.trainer)
         return _header(seen, cls.dtype) + ":\n" + "\n".join(
             "    output = %s(…)" % name for name in dict.fromkeys(_model.names(seen)))
 
     @classmethod
     def edits(cls, seen, options):
+        if _model.trainer_hides_loop(seen):
+            return _model.trainer_edits(seen, cls.trainer)
         return [_patch.wrap_call(root.site, root.name, _header(seen, cls.dtype),
                                  ".float()" if getattr(root, "output", "") == "tensor" else "")
                 for root in seen.roots if root.name and root.site]

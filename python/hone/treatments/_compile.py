@@ -16,7 +16,7 @@ class Compile(Treatment):
     extra_s = 30.0  # 10 to 23 s a model on a GPU (accelerate's table), and once more for the backward pass
     since = (2, 2)  # Module.compile
     arguments = {}
-    trainer = "torch_compile=True"
+    trainer = {"torch_compile": "True"}  # of Hugging Face's Trainer
 
     @classmethod
     def variants(cls, seen):
@@ -51,11 +51,15 @@ class Compile(Treatment):
 
     @classmethod
     def edits(cls, seen, options):
-        return _model.edits_for(seen, cls.line())
+        return _model.edits_for(seen, cls.line(), cls.trainer)
+
+    def __init__(self, session, options):
+        super().__init__(session, options)
+        self.ours = set()  # ids of modules that we compiled: they may be part of a further root
 
     def root(self, module):
         torch = self.session.torch
-        why = _why_not(torch, module)
+        why = _why_not(torch, module, self.ours)
         if why:
             self.inert(why)
         elif _model.version(torch) < self.since:
@@ -65,16 +69,20 @@ class Compile(Treatment):
 
     def put_in(self, torch, module):
         # DistributedDataParallel's own forward is never traced: what it holds is compiled.
-        _model.inner(module).compile(**self.arguments)
+        self.compile(_model.inner(module))
         self.hit()
+
+    def compile(self, module):
+        module.compile(**self.arguments)
+        self.ours.add(id(module))
 
 
 def _text(value):
     return '"%s"' % value if isinstance(value, str) else repr(value)
 
 
-def _why_not(torch, module):
-    if _model.is_compiled(module):
+def _why_not(torch, module, ours=()):
+    if _model.is_compiled(module, ours):
         return "the program compiles itself"
     if any(isinstance(part, torch.jit.ScriptModule) for part in module.modules()):
         return "the model is a TorchScript"

@@ -6,7 +6,6 @@ from .. import _patch
 from . import Unfit
 
 _WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "OptimizedModule")
-FLOAT16 = ("torch.float16", "torch.bfloat16")
 
 
 def version(torch):
@@ -25,15 +24,11 @@ def is_wrapped(module, *kinds):
     return type(module).__name__ in (kinds or _WRAPPERS)
 
 
-def is_compiled(module):
-    """By the program: torch.compile(model), model.compile(), or of a part of it."""
-    return any(type(part).__name__ == "OptimizedModule" or compiled_call(part) is not None
+def is_compiled(module, ours=()):
+    """By the program: torch.compile(model), model.compile(), or of a part of it. `ours`: ids of others."""
+    return any(type(part).__name__ == "OptimizedModule"
+               or getattr(part, "_compiled_call_impl", None) is not None and id(part) not in ours
                for part in module.modules())
-
-
-def compiled_call(module):
-    call = getattr(module, "_compiled_call_impl", None)
-    return None if getattr(call, "_hone", False) else call
 
 
 def device_of(module):
@@ -110,10 +105,22 @@ def trainer_hides_loop(seen):
     return "transformers.trainer" in sys.modules and not any(root.name for root in seen.roots)
 
 
-def code_for(seen, line, trainer=""):
-    """`line` for every model; `trainer`: the argument that does it where the Trainer owns the loop."""
+def trainer_code(arguments):
+    return "TrainingArguments(%s)" % ", ".join("%s=%s" % item for item in arguments.items())
+
+
+def trainer_edits(seen, arguments):
+    for path in seen.scripts:
+        for site in _patch.find_call(path, "TrainingArguments"):
+            return [_patch.add_keywords(site, "TrainingArguments", arguments)]
+    return [_patch.missing(seen.roots[0].site if seen.roots else "", trainer_code(arguments),
+                           "where the arguments of the Trainer are made is not in sight")]
+
+
+def code_for(seen, line, trainer=None):
+    """`line` for every model; `trainer`: the arguments that do it where the Trainer owns the loop."""
     if trainer and trainer_hides_loop(seen):
-        return "TrainingArguments(%s)" % trainer
+        return trainer_code(trainer)
     return "\n".join(line.format(model=name, inner=name) for name in dict.fromkeys(names(seen)))
 
 
@@ -148,9 +155,11 @@ def where(seen):
     return ""
 
 
-def edits_for(seen, line):
+def edits_for(seen, line, trainer=None):
     """`line` for every model, before its optimizer is made. {model} is its name, {inner} what it is without
     DistributedDataParallel and the like, which may or may not be around it on that line."""
+    if trainer and trainer_hides_loop(seen):
+        return trainer_edits(seen, trainer)
     edits = []
     for root in seen.roots:
         found = place(seen, root)

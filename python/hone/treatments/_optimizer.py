@@ -31,12 +31,14 @@ class OptimizerArguments(Treatment):
     @classmethod
     def code(cls, seen, options):
         if _model.trainer_hides_loop(seen) and cls.trainer:
-            return "TrainingArguments(%s)" % cls.trainer
+            return _model.trainer_code(cls.trainer)
         return "\n".join("%s(…, %s=True)" % (kind, cls.keyword)
                          for kind in dict.fromkeys(o.kind for o in cls.fitting(seen)))
 
     @classmethod
     def edits(cls, seen, options):
+        if _model.trainer_hides_loop(seen) and cls.trainer:
+            return _model.trainer_edits(seen, cls.trainer)
         return [_patch.add_keywords(optimizer.site, optimizer.kind, {
             cls.keyword: "True", **{name: None for name in cls.replaces if name in optimizer.arguments}})
             for optimizer in cls.fitting(seen)]

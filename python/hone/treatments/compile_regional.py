@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile of the block that a model repeats: compiled once, used by every instance."""
-from .. import _patch
 from . import Unfit, _compile, _model
 
 
@@ -10,7 +9,7 @@ class CompileRegional(_compile.Compile):
     # About as fast as the whole at 8B to 13B, slower at 1B; compiles in 2 to 3 s (accelerate's table).
     prior = 1.3
     extra_s = 10.0
-    trainer = ""
+    trainer = {}
 
     @classmethod
     def require(cls, seen):
@@ -30,8 +29,9 @@ class CompileRegional(_compile.Compile):
         if not blocks and not self.hits:
             self.why = "the model is not made of repeated blocks"
         for block in blocks:
-            block.compile()
-            self.hit()
+            if id(block) not in self.ours:
+                self.compile(block)
+                self.hit()
 
 
 def _blocks_of(seen):

@@ -8,7 +8,7 @@ class CompiledAutograd(_compile.Compile):
     since = (2, 5)
     prior = 1.4  # as torch.compile: no figure of its own is published
     extra_s = 40.0
-    trainer = ""
+    trainer = {}
 
     @classmethod
     def require(cls, seen):
@@ -64,7 +64,7 @@ class CompiledAutograd(_compile.Compile):
             self.why = "torch %s does not have it" % torch.__version__
         else:
             torch._dynamo.config.compiled_autograd = True
-            module.compile()
+            self.compile(module)
             self._active = True
             self.why = "no backward pass was captured"
 

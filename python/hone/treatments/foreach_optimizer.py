@@ -7,7 +7,7 @@ from . import _optimizer
 
 class ForeachOptimizer(_optimizer.OptimizerArguments):
     name, title = "foreach-optimizer", "optimizer over lists of parameters (foreach)"
-    keyword, replaces, trainer = "foreach", (), ""
+    keyword, replaces, trainer = "foreach", (), {}
     # What torch does by itself on GPUs; only programs that turned it off, or made their optimizer
     # before the move to the GPU, gain. 0.8x on ResNet-50 on an H200 within a noisy hour.
     prior = 1.03

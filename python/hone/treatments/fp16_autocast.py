@@ -12,6 +12,7 @@ from . import Unfit, _autocast, _model
 
 class Fp16Autocast(_autocast.Autocast):
     name, title, dtype = "fp16-autocast", "float16 mixed precision (autocast, gradient scaling)", "float16"
+    trainer = {"fp16": "True"}
     # 1.25x with fused AdamW on t5-base (pytorch#96755), with a loss that was worse there: the guard decides.
     prior = 1.25
 
@@ -42,6 +43,8 @@ class Fp16Autocast(_autocast.Autocast):
 
     @classmethod
     def edits(cls, seen, options):
+        if _model.trainer_hides_loop(seen):
+            return super().edits(seen, options)
         return []  # three places, of which two are not known: `code` tells
 
     def __init__(self, session, options):

@@ -7,7 +7,7 @@ _KINDS = ("Adam", "AdamW", "SGD", "Adagrad")
 
 class FusedOptimizer(_optimizer.OptimizerArguments):
     name, title = "fused-optimizer", "fused optimizer"
-    keyword, replaces, trainer = "fused", ("foreach",), 'optim="adamw_torch_fused"'
+    keyword, replaces, trainer = "fused", ("foreach",), {"optim": '"adamw_torch_fused"'}
     # AdamW 1.09x on t5-base (pytorch#96755), slower on an A40 (pytorch#121857).
     prior = 1.05
 

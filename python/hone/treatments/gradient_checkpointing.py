@@ -2,6 +2,7 @@
 """Activations of the model's blocks are computed again in the backward pass instead of kept."""
 from . import EXACT, Treatment, Unfit, _model
 
+_TRAINER = {"gradient_checkpointing": "True"}
 _NEARLY_FULL = 0.8  # of the device's memory: below that there is nothing to buy with it
 
 
@@ -34,13 +35,13 @@ class GradientCheckpointing(Treatment):
     @classmethod
     def code(cls, seen, options):
         if any(_is_hugging_face(module) for module in _model.roots(seen)):
-            return _model.code_for(seen, "{inner}.gradient_checkpointing_enable()", "gradient_checkpointing=True")
+            return _model.code_for(seen, "{inner}.gradient_checkpointing_enable()", _TRAINER)
         return "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)"
 
     @classmethod
     def edits(cls, seen, options):
         if any(_is_hugging_face(module) for module in _model.roots(seen)):
-            return _model.edits_for(seen, "{inner}.gradient_checkpointing_enable()")
+            return _model.edits_for(seen, "{inner}.gradient_checkpointing_enable()", _TRAINER)
         return []  # the loop over the blocks is in the model's own forward
 
     def root(self, module):

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of edits to a source file of the program: each finds its place in the syntax tree."""
+import ast
+import inspect
+import io
+import sys
+import tokenize
+
+from ._source import Misfit, parts_of, told_path
+
+# Of what goes in at the same place: imports, lines before a statement, a header around it, its indentation.
+IMPORTS, _BEFORE, _HEADER, _INDENT = range(4)
+
+
+class Edit:
+    """make(source) -> changes, a list of (start, end, rank, text)."""
+
+    def __init__(self, path, told, make, text="", merge=None):
+        self.path, self.told, self.make, self.text, self.merge = path, told, make, text, merge
+
+
+def _edit(site, told, make, text="", merge=None):
+    try:
+        path, line = parts_of(site)
+    except Misfit as why:
+        return missing(site, told, str(why))
+    return Edit(path, "%s: %s" % (site, told), lambda source: make(source, line), text,
+                merge and merge(path, line))
+
+
+def missing(site, text, why):
+    """A change that is not in the patch: only told."""
+    def make(source):
+        raise Misfit(why)
+
+    path = (site or "").rpartition(":")[0]
+    path = told_path(path) if path else ""
+    return Edit(path, "%s%s" % (site + ": " if site else "", text.split("\n")[0]), make)
+
+
+# Keywords.
+
+def add_keywords(site, callee, keywords):
+    """Gives the calls of `callee` on that line keywords, {"num_workers": "8"}; None takes one away."""
+    told = "%s(%s)" % (callee, ", ".join("%s=%s" % (k, v) for k, v in keywords.items() if v is not None))
+
+    def make(source, line):
+        return [change for call in source.calls_of_kind(line, callee)
+                for change in _keyword_changes(source, call, callee, keywords)]
+
+    return _edit(site, told, make, " ".join(filter(None, keywords.values())),
+                 lambda path, line: ("keywords", path, line, callee, keywords))
+
+
+def _keyword_changes(source, call, callee, keywords):
+    given = {keyword.arg: keyword for keyword in call.keywords}
+    order = sorted(call.args + call.keywords, key=source.start)
+    changes, added = [], []
+    for name, value in keywords.items():
+        if name in given:
+            changes.append(_removed(source, order, given[name]) if value is None else (
+                source.start(given[name].value), source.end(given[name].value), _BEFORE, value))
+        elif value is not None:
+            if None in given:
+                raise Misfit("some of its keywords come from **%s" % source.piece(given[None].value))
+            if _is_positional(callee, name, len(call.args)):
+                raise Misfit("%s is given by its position" % name)
+            added.append("%s=%s" % (name, value))
+    if added:
+        changes.append(_added(source, call, order, added))
+    return changes
+
+
+def _removed(source, order, keyword):
+    index = order.index(keyword)
+    if index > 0:
+        return source.end(order[index - 1]), source.end(keyword), _BEFORE, ""
+    after = source.start(order[1]) if len(order) > 1 else source.end(keyword)
+    return source.start(keyword), after, _BEFORE, ""
+
+
+def _added(source, call, order, added):
+    if not order:
+        at = source.end(call) - 1
+        return at, at, _HEADER, ", ".join(added)
+    last = order[-1]
+    blanks = source.indentation(last)
+    between = ", " if blanks is None or last.lineno == call.lineno else "," + source.end_of_line + blanks
+    at = source.end(last)
+    return at, at, _HEADER, "".join(between + text for text in added)
+
+
+def _is_positional(callee, name, count):
+    for home in ("torch.optim", "torch.utils.data"):
+        known = getattr(sys.modules.get(home), callee, None)
+        if known is not None:
+            parameters = list(inspect.signature(known).parameters)
+            return name in parameters and parameters.index(name) < count
+    return False
+
+
+def replace_keyword(site, name, value):
+    """`name=…` on that line, in whichever call, becomes name=value."""
+    def make(source, line):
+        found = [node.value for node in ast.walk(source.tree)
+                 if isinstance(node, ast.keyword) and node.arg == name and node.value.lineno == line]
+        if not found:
+            raise Misfit("%s= is not there" % name)
+        return [(source.start(node), source.end(node), _BEFORE, value) for node in found]
+
+    return _edit(site, "%s=%s" % (name, value), make, value)
+
+
+def replace(site, old, new):
+    """A piece of text of the statement on that line, which must stand there once."""
+    def make(source, line):
+        statement = source.statement(line)
+        start, piece = source.start(statement), source.piece(statement).encode()
+        if piece.count(old.encode()) != 1:
+            raise Misfit("%r stands there %d times" % (old, piece.count(old.encode())))
+        at = start + piece.index(old.encode())
+        return [(at, at + len(old.encode()), _BEFORE, new)]
+
+    return _edit(site, "%s becomes %s" % (old, new), make, new)
+
+
+# Lines.
+
+def insert_before(site, text):
+    """Lines before the statement on that line, with its indentation."""
+    def make(source, line):
+        statement = source.statement(line)
+        blanks = source.indentation(statement)
+        if blanks is None:
+            raise Misfit("its statement does not begin the line")
+        at = source.line_start(statement.lineno)
+        return [(at, at, _BEFORE, _indented(source, text, blanks))]
+
+    return _edit(site, text.split("\n")[0], make, text)
+
+
+def insert_after_imports(path, text):
+    """Lines after the imports at the head of a file."""
+    def make(source):
+        at = source.line_start(source.after_imports())
+        end = source.end_of_line
+        before = "" if at == 0 else end
+        if at == len(source.data) and at and not source.text.endswith("\n"):
+            before += end
+        return [(at, at, IMPORTS, before + _indented(source, text, ""))]
+
+    path = told_path(path)
+    return Edit(path, "%s: %s" % (path, text.split("\n")[0]), make, text, ("imports", path, text))
+
+
+def _indented(source, text, blanks):
+    return "".join(blanks + line + source.end_of_line for line in text.split("\n"))
+
+
+# Blocks.
+
+def wrap_call(site, name, header, suffix=""):
+    """Puts the statement that calls `name` under `header`, "with …" without its colon.
+
+    suffix: follows the call's result (".float()"). Where there is none, and the result is no loss yet,
+    what follows in the block up to the backward pass goes under the header too.
+    """
+    def make(source, line):
+        call = source.call_of_name(line, name)
+        statement = source.statement_of(call)
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)):
+            raise Misfit("it is part of a larger statement")
+        changes = [(source.end(call), source.end(call), _BEFORE, suffix)] if suffix else []
+        if _backward_of(statement) is not None:
+            return changes + _split(source, statement, header)
+        block, first = source.block_of(statement)
+        last = first
+        if not suffix and not _takes_loss(source, call):
+            last = _before_backward(block, first)
+        return changes + _wrapped(source, block[first:last + 1], block[last + 1:last + 2], header)
+
+    return _edit(site, header, make, header)
+
+
+def _takes_loss(source, call):
+    above = source.parents[call]
+    return getattr(above, "attr", None) == "loss" or (
+        isinstance(above, ast.Subscript) and getattr(above.slice, "value", None) == "loss")
+
+
+def _backward_of(statement):
+    """X where a statement is X.backward(…)."""
+    value = getattr(statement, "value", None)
+    if isinstance(statement, ast.Expr) and isinstance(value, ast.Call) and (
+            getattr(value.func, "attr", None) == "backward"):
+        return value.func.value
+    return None
+
+
+def _before_backward(block, first):
+    for index in range(first + 1, len(block)):
+        if any(getattr(node, "attr", None) == "backward" for node in ast.walk(block[index])):
+            return index - 1
+    return first
+
+
+def _wrapped(source, statements, following, header):
+    blanks = source.indentation(statements[0])
+    last = statements[-1]
+    if blanks is None or any(source.indentation(statement) is None for statement in statements) or any(
+            after.lineno == last.end_lineno for after in following):
+        raise Misfit("several statements stand on its line")
+    at = source.line_start(statements[0].lineno)
+    changes = [(at, at, _HEADER, blanks + header + ":" + source.end_of_line)]
+    inside = _lines_inside_strings(source)
+    for line in range(statements[0].lineno, last.end_lineno + 1):
+        start = source.line_start(line)
+        if line not in inside and source.data[start:source.line_start(line + 1)].strip():
+            changes.append((start, start, _INDENT, source.indentation_unit))
+    return changes
+
+
+def _lines_inside_strings(source):
+    """Lines that begin within a text, whose blanks are part of it."""
+    inside, opened = set(), []
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        kind = tokenize.tok_name[token.type]
+        if kind == "STRING":
+            inside.update(range(token.start[0] + 1, token.end[0] + 1))
+        elif kind.endswith("STRING_START"):
+            opened.append(token.start[0])
+        elif kind.endswith("STRING_END"):
+            inside.update(range(opened.pop() + 1, token.end[0] + 1))
+    return inside
+
+
+def _split(source, statement, header):
+    """`X.backward()` with the model's call in X: the loss gets a name, so that backward stays outside."""
+    used = {node.id for node in ast.walk(source.function_of(statement)) if isinstance(node, ast.Name)}
+    name = next(name for name in ("loss", "step_loss", "hone_loss") if name not in used or name == "hone_loss")
+    loss = _backward_of(statement)
+    blanks, end = source.indentation(statement), source.end_of_line
+    if blanks is None or statement.lineno != statement.end_lineno:
+        raise Misfit("its statement does not stand on one line of its own")
+    at = source.start(statement)
+    return [(source.line_start(statement.lineno), source.line_start(statement.lineno), _HEADER,
+             blanks + header + ":" + end),
+            (at, at, _INDENT, source.indentation_unit + name + " = "),
+            (source.end(loss), source.end(loss), _INDENT, end + blanks + name)]
