@@ -44,13 +44,16 @@ std::string CompareValues(const std::vector<const Batches*>& own, const Batches&
 
 }  // namespace
 
-std::string CompareBatches(const std::vector<Trial>& same_seed, const Trial& trial) {
+std::string CompareBatches(const std::vector<Trial>& same_seed, const Trial& trial,
+                           bool& drawn_anew) {
+  drawn_anew = false;
   std::vector<const Batches*> all, as_many;
-  bool random = false;
+  bool random = false, random_labels = false;
   for (const Trial& own : same_seed) {
     if (!own.batches || own.batches->count == 0) continue;
     all.push_back(&*own.batches);
     random = random || own.batches->random;
+    random_labels = random_labels || own.batches->random_labels;
     if (trial.batches && own.batches->count == trial.batches->count) {
       as_many.push_back(&*own.batches);
     }
@@ -60,10 +63,12 @@ std::string CompareBatches(const std::vector<Trial>& same_seed, const Trial& tri
   if (Differ(as_many, *trial.batches, &Batches::order)) {
     return "its samples come in another order than in the program as it is";
   }
-  if (!random && Differ(as_many, *trial.batches, &Batches::labels)) {
+  if (!random_labels && Differ(as_many, *trial.batches, &Batches::labels)) {
     return "its batches have other labels (integer values) than the program as it is";
   }
-  if (!random && Differ(as_many, *trial.batches, &Batches::content)) {
+  const bool other_content = Differ(as_many, *trial.batches, &Batches::content);
+  drawn_anew = random && (other_content || as_many.empty());
+  if (other_content && !random) {
     return "its batches have other content than the program as it is";
   }
   return CompareValues(all, *trial.batches);

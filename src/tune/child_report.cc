@@ -128,6 +128,7 @@ std::optional<Batches> ReadBatches(const JsonValue& object) {
   batches.labels = TextOr(*value, "labels", "");
   batches.content = TextOr(*value, "content", "");
   batches.random = BoolOr(*value, "random", false);
+  batches.random_labels = BoolOr(*value, "random_labels", false);
   batches.mean = DoubleOr(*value, "mean", 0);
   batches.stdev = DoubleOr(*value, "stdev", 0);
   return batches;

@@ -21,7 +21,8 @@ constexpr double kSameSpread = 4;       // times what same-seed runs differ by
 constexpr double kOtherSpread = 3;      // times what other seeds differ by
 constexpr double kLowPrecision = 0.01;  // of the loss: what rounding to 8 bits may change
 constexpr double kSmallLoss = 0.1;  // of the largest loss: below it relative errors mean nothing
-constexpr double kLeastDrift = 0.01, kDriftErrors = 4;
+constexpr double kLeastDrift = 0.015, kMostDrift = 0.03;  // of the loss, over the run
+constexpr double kDriftErrors = 4;
 constexpr double kNormSpread = 3;
 constexpr double kNormMiddle = 0.25, kNormOnce = 1.0;  // in logarithms
 constexpr double kSkippedShare = 0.01;
@@ -61,6 +62,10 @@ void SetMiddle(Bands& bands) {
     // Runs that have come apart do not come together again.
     const double before = bands.same_gap.empty() ? 0 : bands.same_gap.back();
     bands.same_gap.push_back(std::max(before, high - low));
+  }
+  // Few runs agree by chance for a while: what they come to a window later counts already.
+  for (std::size_t w = 0; w + 1 < bands.same_gap.size(); ++w) {
+    bands.same_gap[w] = bands.same_gap[w + 1];
   }
   for (const double middle : bands.middle) {
     bands.scale.push_back(std::max(std::abs(middle), kSmallLoss * largest));
@@ -102,6 +107,7 @@ Bands MakeBands(const std::vector<Trial>& same, const std::vector<Trial>& other,
   return bands;
 }
 
+// How far from the middle a curve may lie.
 double Allowed(const Bands& bands, std::size_t window, std::int64_t step, Risk risk) {
   const double exact = kSameSpread * bands.same_gap[window] +
                        kRoundings * kFloat32 * static_cast<double>(step) * bands.scale[window];
@@ -111,7 +117,7 @@ double Allowed(const Bands& bands, std::size_t window, std::int64_t step, Risk r
 }
 
 // Why the curve is not that of the program; empty: it is.
-std::string CompareCurves(const Bands& bands, const Windows& treated, Risk risk) {
+std::string CompareCurves(const Bands& bands, const Windows& treated, Risk risk, bool drawn_anew) {
   std::vector<double> differences;
   for (std::size_t w = 0; w < treated.means.size(); ++w) {
     const double difference = treated.means[w] - bands.middle[w];
@@ -124,7 +130,8 @@ std::string CompareCurves(const Bands& bands, const Windows& treated, Risk risk)
     }
     differences.push_back(difference / bands.scale[w]);
   }
-  if (risk == Risk::kExact) return "";
+  // With samples drawn anew the path is another seed's, and those drift apart as they like.
+  if (risk == Risk::kExact || drawn_anew) return "";
   const Drift drift = DriftOf(differences);
   double own = kLeastDrift;
   for (const Curves* curves : {&bands.same, &bands.other}) {
@@ -137,6 +144,7 @@ std::string CompareCurves(const Bands& bands, const Windows& treated, Risk risk)
       own = std::max(own, std::abs(DriftOf(gaps).change));
     }
   }
+  own = std::min(own, kMostDrift);
   if (std::abs(drift.change) > own && std::abs(drift.in_errors) > kDriftErrors) {
     return fmt::format(
         "its loss moves away from the program's own, by {} over {} steps ({} is usual)",
@@ -264,9 +272,11 @@ GuardVerdict Guard::Check(const Trial& trial, Risk risk) const {
     verdict.why = std::move(why);
     return verdict;
   };
+  bool drawn_anew = false;
   if (risk != Risk::kOptimization) {
-    const std::string data = CompareBatches(same_seed_, trial);
+    const std::string data = CompareBatches(same_seed_, trial, drawn_anew);
     if (!data.empty()) return reject(data);
+    if (drawn_anew) risk = Risk::kNumeric;
   }
   if (same_seed_.empty() || same_seed_[0].losses.empty()) {
     verdict.why = "the program computes no loss, so there is nothing to compare";
@@ -296,7 +306,7 @@ GuardVerdict Guard::Check(const Trial& trial, Risk risk) const {
     return verdict;
   }
   const Bands bands = MakeBands(same_seed_, other_seed_, steps);
-  std::string why = CompareCurves(bands, Smooth(trial.losses, steps), risk);
+  std::string why = CompareCurves(bands, Smooth(trial.losses, steps), risk, drawn_anew);
   if (why.empty() && risk == Risk::kNumeric) why = CompareNorms(trial, same_seed_, other_seed_);
   if (!why.empty()) return reject(why);
   verdict.checked = true;

@@ -92,6 +92,7 @@ struct Batches {
   std::string labels;          // of all integer values
   std::string content;         // of all values
   bool random = false;         // the dataset gives another item when asked again
+  bool random_labels = false;  // with other integer values
   double mean = 0, stdev = 0;  // of the floating-point values
 };
 

@@ -75,6 +75,7 @@ void WriteBatches(JsonWriter& json, const std::optional<Batches>& batches) {
   json.Field("labels", batches->labels);
   json.Field("content", batches->content);
   json.Field("random", batches->random);
+  json.Field("random_labels", batches->random_labels);
   json.Field("mean", batches->mean);
   json.Field("stdev", batches->stdev);
   json.EndObject();
