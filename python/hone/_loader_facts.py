@@ -14,7 +14,7 @@ def facts(loader, given, torch):
     arguments = {name: (type(value).__name__ if name in _OBJECTS and value is not None else value)
                  for name, value in given.items()}
     stream = is_stream(given.get("dataset"))
-    return Loader(arguments=arguments, iterable=stream, sharded=stream and shares(given["dataset"]),
+    return Loader(arguments=arguments, dataset=id(given.get("dataset")), iterable=stream, sharded=stream and shares(given["dataset"]),
                   batch_size=_batch_size(given), length=None if stream else _length(given.get("dataset")), why_not=why_no_workers(given, 1 if stream else 2))
 
 

@@ -18,6 +18,7 @@ class Losses:
         self.norms = []       # (step, tensor)
         self.found_inf = []   # tensors, of optimizers that skip on the device
         self.skipped = 0
+        self.norm_due = False
         self.optimizer = None  # the first that steps; norms are of its gradients, by its own steps
         self.own_steps = self.optimizer_steps = 0
         self.scaled = None    # (what GradScaler.scale gave, the loss it was given)
@@ -61,6 +62,9 @@ class Losses:
         self.ended, self.stride = 0, 1
 
     def step_ended(self):
+        if self.norm_due:
+            self.norm_due = False
+            self.session.quietly(self._take_norm, self.optimizer, self.own_steps)
         self.ended += 1
         if (self.ended - 1) % self.stride == 0:
             values = self.open
@@ -88,7 +92,11 @@ class Losses:
             if optimizer is self.optimizer:
                 self.own_steps += 1
                 if self.own_steps in (1, 2, 3, 5) or self.own_steps % 10 == 0:
-                    self._take_norm(optimizer, self.own_steps)
+                    # A closure is called inside of step(): its gradients are there when that is over.
+                    if (args[1:] and args[1] is not None) or kwargs.get("closure") is not None:
+                        self.norm_due = True
+                    else:
+                        self._take_norm(optimizer, self.own_steps)
         except Exception as trouble:
             self.session.trouble = repr(trouble)
 

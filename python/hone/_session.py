@@ -68,12 +68,10 @@ class Session:
         self._loaders = {}      # id of a loader: its Loader
         self._building = set()  # ids of what is in its __init__
         self._pid = os.getpid()
-        from ._roots import Roots
-
+        self.roots = None       # _roots.Roots, with torch: processes without it are not to pay for them
         self.after_import("torch", self._torch_is_here)
         self.after_import("torch.utils.data.dataloader", self._loaders_are_here)
         self.after_import("torch.optim", self._optimizers_are_here)
-        self.roots = Roots(self)
 
     def measure(self, folder):
         from ._trial import Trial
@@ -94,7 +92,10 @@ class Session:
 
     def _torch_is_here(self, torch):
         if hasattr(torch, "_C"):
+            from ._roots import Roots
+
             self.torch = torch
+            self.roots = Roots(self)
 
     # Patches.
 
@@ -122,7 +123,8 @@ class Session:
     def undo(self):
         for patch in reversed(list(self._patches)):
             self.put_back(patch)
-        self.roots.stop()
+        if self.roots is not None:
+            self.roots.stop()
 
     def wrap_forward(self, module, around):
         self.roots.wrap_forward(module, around)

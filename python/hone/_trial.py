@@ -7,9 +7,6 @@ import sys
 from time import monotonic_ns as _now
 
 from . import _bench, _seeds
-from ._batches import Batches
-from ._looks import Looks
-from ._losses import Losses
 
 # The first run, whose length nobody knows yet: so many steps to warm up, none of the last of them
 # compiling; then so many more, and the seconds that were asked for.
@@ -32,8 +29,8 @@ class Trial:
         self.warm_ns = self.warm_step = 0
         self.written, self.looking = False, True
         _seeds.start(session)
-        self.losses, self.batches, self.looks = Losses(session), Batches(session), Looks(session)
-        _bench.listeners.append(self)
+        self.losses = self.batches = self.looks = None
+        session.after_import("torch", self._torch_is_here)
         atexit.register(self.finish, "exit")
         leave = os._exit
 
@@ -42,6 +39,17 @@ class Trial:
             leave(status)
 
         self.leave, os._exit = leave, _exit
+
+    def _torch_is_here(self, torch):
+        if self.session.torch is None:
+            return  # a module of the program's own that has the same name
+        from ._batches import Batches
+        from ._looks import Looks
+        from ._losses import Losses
+
+        session = self.session
+        self.losses, self.batches, self.looks = Losses(session), Batches(session), Looks(session)
+        _bench.listeners.append(self)
 
     # What the probe tells.
 
@@ -113,8 +121,6 @@ class Trial:
             pass  # the folder is gone: hone tune says that nothing came
 
     def _document(self, how):
-        from . import _description
-
         session, torch = self.session, self.session.torch
         exception = _exception(torch) if how == "exit" else None
         document = {
@@ -122,9 +128,12 @@ class Trial:
             "torch": getattr(torch, "__version__", None), "ended": "exception" if exception else how,
             "exception": exception, "effects": session.effects(),
             "recompiles": sum(step > _WARM_UP for step in self.grew)}
-        document.update(self.losses.told())
         if torch is None:
-            return dict(document, batches=None, samples_per_step=None, peak_device_bytes=None, device_bytes=None)
+            return dict(document, losses=[], gradient_norms=[], skipped_steps=0, batches=None, samples_per_step=None,
+                        peak_device_bytes=None, device_bytes=None, patch="")
+        from . import _description
+
+        document.update(self.losses.told())
         if exception is None:
             session.quietly(self.batches.ask_again)
         document["batches"] = session.quietly(self.batches.told)

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What treatments of loaders, memory and threads offer for a run that was seen so and so. Without PyTorch."""
+import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -120,6 +123,17 @@ class Advice(unittest.TestCase):
         self.assertEqual(len(_advice.advice(Seen(device_count=2, **full))), 1)
         self.assertEqual(_advice.advice(Seen(device_count=1, **full)), [])
         self.assertEqual(_advice.advice(Seen(device_count=2, world=2, **full)), [])
+
+
+class Ordinary(unittest.TestCase):
+    def test_a_run_without_an_order_loads_none_of_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {name: value for name, value in os.environ.items() if not name.startswith("HONE_")}
+            environment.update(HONE_BENCH_DIR=folder, PYTHONPATH=str(ROOT / "python/inject"))
+            words = "import sys; print(*sorted(name for name in sys.modules if name.startswith('_hone')))"
+            done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, env=environment)
+        self.assertEqual(done.stdout.split(), ["_hone", "_hone._bench", "_hone._import_hook", "_hone._library",
+                                               "_hone._start"])
 
 
 if __name__ == "__main__":

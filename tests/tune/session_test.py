@@ -151,6 +151,11 @@ class Measuring(Case):
         (probe,) = [one for one in ran.probes if one["steps_ns"]]
         self.assertEqual((probe["source"], len(probe["steps_ns"])), ("optimizer", 10))
 
+    def test_an_evaluation_before_the_training_is_not_what_was_asked_for(self):
+        ran = self.ran("--seed", 7, "--evaluate", steps=6)
+        self.assertEqual((ran.document["ended"], len(ran.document["losses"])), ("steps", 6))
+        self.assertEqual(len(ran.losses()), 6)
+
     def test_the_first_run_is_left_when_it_was_steady_for_long_enough(self):
         ran = self.ran("--seed", 7, "--steps", 100000, seconds=0.2)
         self.assertEqual(ran.document["ended"], "steps")
@@ -283,7 +288,7 @@ class Effects(Case):
         self.assertEqual(ran.out, bare.out)
 
     def test_gathered_gradients_are_those_of_the_whole_batch(self):
-        for words in ((), ("--clip",)):
+        for words in ((), ("--clip",), ("--closure",)):
             bare = self.ran("--seed", 7, *words, steps=12)
             ran = self.ran("--seed", 7, *words, steps=12,
                            recipe=[choice("batch-size", **{"from": 8, "batch_size": 4, "accumulate": 2})])

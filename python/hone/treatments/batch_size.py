@@ -49,7 +49,12 @@ class BatchSize(Treatment):
 
     @classmethod
     def code(cls, seen, options):
+        from . import _model
+
         parts = options.get("accumulate")
+        if _model.trainer_hides_loop(seen):
+            return "TrainingArguments(per_device_train_batch_size=%d%s)" % (
+                options["batch_size"], ", gradient_accumulation_steps=%d" % parts if parts else "")
         text = "DataLoader(..., batch_size=%d)" % options["batch_size"]
         if not parts:
             return text + "  # and the learning rate with it"
@@ -104,11 +109,10 @@ class BatchSize(Treatment):
             patch(owner, "clip_grad_value_", self._make_clip_value)
 
     def optimizer_made(self, optimizer, arguments):
-        if self.parts == 1:
+        if self.parts == 1 or self.state == "failed":
             return
         if self.optimizer is not None:
-            self.optimizer = None
-            self.failed("a second optimizer: whose gradients are gathered cannot be told")
+            self._give_up("a second optimizer: whose gradients are gathered cannot be told")
             return
         self.optimizer = optimizer
         self.session.patch(type(optimizer), "step", self._make_step)
@@ -120,17 +124,28 @@ class BatchSize(Treatment):
         def step(optimizer, *args, **kwargs):
             if optimizer is not self.optimizer or not self._gathers():
                 return original(optimizer, *args, **kwargs)
-            if args or kwargs.get("closure") is not None or getattr(optimizer, "grad_scale", None) is not None:
-                self.failed("the optimizer is given a closure or a gradient scale")
-                self.optimizer = None
+            if getattr(optimizer, "grad_scale", None) is not None:
+                self._give_up("the gradients are scaled")
                 return original(optimizer, *args, **kwargs)
-            self.pending += 1
-            if self.pending < self.parts:
-                return None
-            self.pending = 0
-            return original(optimizer, *args, **kwargs)
+            if self.pending < self.parts - 1:
+                closure = args[0] if args else kwargs.get("closure")
+                loss = self._evaluate(closure) if closure is not None else None
+                self.pending += 1
+                return loss
+            try:
+                return original(optimizer, *args, **kwargs)  # a closure still adds to what is there
+            finally:
+                self.pending = 0
 
         return step
+
+    def _evaluate(self, closure):
+        with self.session.torch.enable_grad():
+            return closure()
+
+    def _give_up(self, why):
+        self.optimizer, self.hits = None, 0
+        self.failed(why)
 
     def _make_skip(self, original):
         def zero_grad(owner, *args, **kwargs):
@@ -160,7 +175,9 @@ def _loader(seen):
     loader = seen.training_loader()
     if loader is None or not loader.batches:
         raise Unfit("no DataLoader handed out a batch; name the program's own option: --batch-flag")
-    if not loader.batch_size or "batch_sampler" in loader.arguments:
+    if not loader.batch_size:  # accelerate and Lightning build theirs from the program's
+        loader = next((one for one in seen.loaders if one.batch_size and one.dataset == loader.dataset), loader)
+    if not loader.batch_size:
         raise Unfit("the DataLoader's batches are made by the program itself; name its option: --batch-flag")
     return loader
 

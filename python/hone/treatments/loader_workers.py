@@ -38,6 +38,10 @@ class LoaderWorkers(Treatment):
 
     @classmethod
     def code(cls, seen, options):
+        from . import _model
+
+        if _model.trainer_hides_loop(seen):
+            return "TrainingArguments(%s)" % ", ".join("dataloader_%s=%r" % item for item in options.items())
         return "DataLoader(..., %s)" % ", ".join("%s=%r" % item for item in options.items())
 
     @classmethod

@@ -22,6 +22,10 @@ class PinnedMemory(Treatment):
 
     @classmethod
     def code(cls, seen, options):
+        from . import _model
+
+        if _model.trainer_hides_loop(seen):
+            return "TrainingArguments(dataloader_pin_memory=True)"
         return "DataLoader(..., pin_memory=True)"
 
     @classmethod

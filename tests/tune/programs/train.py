@@ -15,6 +15,8 @@ parser.add_argument("--own", action="store_true", help="what treatments would do
 parser.add_argument("--spawn", action="store_true")
 parser.add_argument("--apply", default="")
 parser.add_argument("--clip", action="store_true")
+parser.add_argument("--closure", action="store_true")
+parser.add_argument("--evaluate", action="store_true", help="batches are looked at before the training")
 options = parser.parse_args()
 if options.apply.startswith("early:"):
     import hone
@@ -109,16 +111,28 @@ def main():
     loader = DataLoader(dataset(), batch_size=options.batch, **keywords)
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    if options.evaluate:
+        with torch.no_grad():
+            for _ in range(4):
+                for x, y in loader:
+                    net(x)
     step = 0
     while step < options.steps:
         for x, y in loader:
-            loss = nn.functional.cross_entropy(net(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            if options.clip:
-                nn.utils.clip_grad_norm_(net.parameters(), 0.05)
-            print("loss %.9g" % loss.item())
-            optimizer.step()
+            def closure():
+                loss = nn.functional.cross_entropy(net(x), y)
+                optimizer.zero_grad()
+                loss.backward()
+                if options.clip:
+                    nn.utils.clip_grad_norm_(net.parameters(), 0.05)
+                print("loss %.9g" % loss.item())
+                return loss
+
+            if options.closure:
+                optimizer.step(closure)
+            else:
+                closure()
+                optimizer.step()
             step += 1
             if step == 4 and options.fail:
                 fail()
