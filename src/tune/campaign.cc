@@ -228,7 +228,7 @@ Status Campaign::MeasureBaseline() {
   // Too few for a scatter: the describing run, slower by what it looks at, is better than none.
   if (ledger_.Runs({}) < 2) ledger_.Add(first_);
   result_.baseline_rate = *ledger_.Rate({});
-  result_.noise = ledger_.noise().value_or(0);
+  result_.noise = ledger_.scatter().value_or(0);
   guard_.emplace(std::move(same), std::move(other));
   return Ok();
 }

@@ -155,7 +155,7 @@ void Campaign::Finish() {
     result_.patch = stands->second.patch;
     result_.winner_guard = guard_->Check(stands->second, RiskOf(incumbent_));
   }
-  result_.noise = ledger_.noise().value_or(0);
+  result_.noise = ledger_.scatter().value_or(0);
   result_.baseline_rate = *ledger_.Rate({});
   double predicted = 1;
   bool all = !incumbent_.empty();

@@ -101,7 +101,7 @@ bool Campaign::Hopeless(std::size_t place, Row& row) const {
 
 // Why a trial is no measurement of its candidate; empty: it is one.
 std::string Campaign::Obstacle(const Trial& trial, const Candidate& candidate, Row& row) {
-  row.peak_bytes = trial.peak_device_bytes;
+  row.peak_bytes = trial.peak_bytes();
   const Effect* effect = FindEffect(trial, candidate.choice.treatment);
   if (!Usable(trial)) {
     row.fate = Fate::kFailed;
@@ -223,7 +223,7 @@ Campaign::Trying Campaign::Decide(std::size_t place, const Recipe& recipe, const
         contrast.log_gain < -std::max(std::log1p(options_.least_effect), 2 * contrast.error);
     return end(slower ? Fate::kSlower : Fate::kNoGain,
                speed == Speed::kNear ? fmt::format("cannot be told from the noise of {} of a run",
-                                                   Percent(ledger_.noise().value_or(0)))
+                                                   Percent(ledger_.noise()))
                                      : fmt::format("{} on top of {}", Times(*row.on_top),
                                                    Count(before.size(), "treatment")),
                Trying::kMeasured);

@@ -123,6 +123,11 @@ struct Trial {
   std::string patch;  // the recipe as a unified diff of the program's own files; may be empty
   double start_s = 0, wall_s = 0;
 
+  // Of the device where one was used, else of the program and its processes.
+  std::optional<std::int64_t> peak_bytes() const {
+    if (peak_device_bytes.value_or(0) > 0) return peak_device_bytes;
+    return peak_rss_bytes > 0 ? std::optional(peak_rss_bytes) : std::nullopt;
+  }
   bool fine() const { return ending == Ending::kFine && rate.has_value(); }
 };
 

@@ -104,9 +104,7 @@ void WriteBatches(const TuneResult& result, std::ostream& out) {
 
 void WriteRest(const TuneResult& result, std::ostream& out) {
   if (!result.inapplicable.empty()) out << "<h2>nothing to do here</h2>\n<table>\n";
-  for (const tune::Inapplicable& one : result.inapplicable) {
-    WriteRow({one.treatment, one.why}, "td", out);
-  }
+  for (const auto& [why, names] : TuneInapplicable(result)) WriteRow({names, why}, "td", out);
   if (!result.inapplicable.empty()) out << "</table>\n";
   if (!result.advice.empty()) out << "<h2>worth a try by hand</h2>\n";
   for (const tune::Advice& advice : result.advice) {

@@ -30,7 +30,7 @@ std::string LossOr(const std::optional<double>& loss) {
 TuneTableRow AsItIs(const tune::TuneResult& result) {
   TuneTableRow cells{nullptr, "as it is", "-", "-", "-", "-", "-", "-", ""};
   cells.rate = ThreeDigits(result.baseline_rate);
-  if (const tune::Trial* baseline = BaselineOf(result)) cells.peak = BytesOr(PeakOf(*baseline));
+  if (const tune::Trial* baseline = BaselineOf(result)) cells.peak = BytesOr(baseline->peak_bytes());
   std::optional<double> loss = result.winner_guard.baseline_loss;
   for (const Row& row : result.rows) {
     if (!loss) loss = row.guard.baseline_loss;

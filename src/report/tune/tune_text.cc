@@ -129,16 +129,12 @@ void WriteOthers(const TuneResult& result, const TuneTable& table, const Style& 
   }
 }
 
-// "nothing to do   loader-workers (no DataLoader), tf32 (no CUDA device)"
 void WriteInapplicable(const TuneResult& result, const Style& style, std::ostream& out) {
   if (result.inapplicable.empty()) return;
-  std::string text;
-  for (const tune::Inapplicable& one : result.inapplicable) {
-    if (!text.empty()) text += "; ";
-    text += fmt::format("{}: {}", one.treatment, one.why);
+  out << "\n  " << style.Paint(Tone::kFaint, "nothing to do here for") << '\n';
+  for (const auto& [why, names] : TuneInapplicable(result)) {
+    WriteWrapped(fmt::format("{}: {}", names, why), kIndent + 2, Tone::kFaint, style, out);
   }
-  out << '\n';
-  WriteLabelled("nothing to do", 15, style.Clean(text), style, out);
 }
 
 void WriteAdvice(const TuneResult& result, const Style& style, std::ostream& out) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/text.h"
@@ -86,11 +87,6 @@ std::string_view RateUnit(const TuneResult& result) {
   return result.counts_samples ? "samples/s" : "steps/s";
 }
 
-std::optional<std::int64_t> PeakOf(const Trial& trial) {
-  if (trial.peak_device_bytes && *trial.peak_device_bytes > 0) return trial.peak_device_bytes;
-  return trial.peak_rss_bytes > 0 ? std::optional(trial.peak_rss_bytes) : std::nullopt;
-}
-
 const Trial* BaselineOf(const TuneResult& result) {
   for (const Trial& trial : result.trials) {
     if (trial.order.recipe.empty() && trial.order.seed_offset == 0 && trial.fine() &&
@@ -123,7 +119,7 @@ std::vector<std::string> TuneHeadline(const TuneResult& result, const Style& sty
   if (before->steps && after->steps) {
     parts.push_back("step " + FromTo(StepText(*before), StepText(*after), style));
   }
-  const auto from = PeakOf(*before), to = PeakOf(*after);
+  const auto from = before->peak_bytes(), to = after->peak_bytes();
   if (from && to) {
     parts.push_back("peak " + FromTo(HumanBytes(static_cast<double>(*from)),
                                      HumanBytes(static_cast<double>(*to)), style));
@@ -175,6 +171,20 @@ std::vector<const Row*> OtherRows(const TuneResult& result) {
     if (row.fate != Row::Fate::kAdopted) rows.push_back(&row);
   }
   return rows;
+}
+
+std::vector<std::pair<std::string, std::string>> TuneInapplicable(const TuneResult& result) {
+  std::vector<std::pair<std::string, std::string>> reasons;
+  for (const tune::Inapplicable& one : result.inapplicable) {
+    const auto same = std::find_if(reasons.begin(), reasons.end(),
+                                   [&](const auto& reason) { return reason.first == one.why; });
+    if (same == reasons.end()) {
+      reasons.emplace_back(one.why, one.treatment);
+    } else {
+      same->second += ", " + one.treatment;
+    }
+  }
+  return reasons;
 }
 
 std::vector<std::pair<std::string, std::string>> TuneNext(const TuneResult& result) {

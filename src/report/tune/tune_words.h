@@ -32,11 +32,12 @@ std::string TuneReason(const tune::Row& row);
 std::vector<const tune::Row*> AdoptedRows(const tune::TuneResult& result);
 std::vector<const tune::Row*> OtherRows(const tune::TuneResult& result);
 
+// Why treatments have nothing to do here, with their names: those of one reason together.
+std::vector<std::pair<std::string, std::string>> TuneInapplicable(const tune::TuneResult& result);
+
 // What to type next, with what it does.
 std::vector<std::pair<std::string, std::string>> TuneNext(const tune::TuneResult& result);
 
-// Device memory where a device was used, else the process's.
-std::optional<std::int64_t> PeakOf(const tune::Trial& trial);
 // The run of the untouched program that stands for it; null: there is none.
 const tune::Trial* BaselineOf(const tune::TuneResult& result);
 // The last trial of the whole winner; null: none.
