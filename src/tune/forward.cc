@@ -221,12 +221,12 @@ Campaign::Trying Campaign::Decide(std::size_t place, const Recipe& recipe, const
   if (speed != Speed::kFaster) {
     const bool slower =
         contrast.log_gain < -std::max(std::log1p(options_.least_effect), 2 * contrast.error);
-    return end(slower ? Fate::kSlower : Fate::kNoGain,
-               speed == Speed::kNear ? fmt::format("cannot be told from the noise of {} of a run",
-                                                   Percent(ledger_.noise()))
-                                     : fmt::format("{} on top of {}", Times(*row.on_top),
-                                                   Count(before.size(), "treatment")),
-               Trying::kMeasured);
+    return end(
+        slower ? Fate::kSlower : Fate::kNoGain,
+        speed == Speed::kNear
+            ? fmt::format("cannot be told from the noise of {} of a run", Percent(ledger_.noise()))
+            : fmt::format("{} on top of {}", Times(*row.on_top), Count(before.size(), "treatment")),
+        Trying::kMeasured);
   }
   if (!row.guard.checked && RiskOf(recipe) != Risk::kExact && !options_.allow_unchecked) {
     return end(Fate::kReported,

@@ -125,6 +125,10 @@ Result<Trial> ProcessRunner::Run(const TrialOrder& order, const std::string& pur
   Result<Trial> trial = ReadTrial(folder, *outcome, order, description);
   if (!trial) return trial;
   trial->purpose = purpose;
+  // What the command line does needs no hand inside of the program.
+  if (inside.recipe.size() < order.recipe.size()) {
+    trial->effects.push_back({std::string(kBatchTreatment), "applied", 1, ""});
+  }
   trial->start_s = start_s;
   if (order.describe) {
     description_ = std::move(description);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/text.h"
 #include "report/bench/bench_words.h"
 #include "report/tune/tune_words.h"
@@ -30,7 +32,8 @@ std::string LossOr(const std::optional<double>& loss) {
 TuneTableRow AsItIs(const tune::TuneResult& result) {
   TuneTableRow cells{nullptr, "as it is", "-", "-", "-", "-", "-", "-", ""};
   cells.rate = ThreeDigits(result.baseline_rate);
-  if (const tune::Trial* baseline = BaselineOf(result)) cells.peak = BytesOr(baseline->peak_bytes());
+  if (const tune::Trial* baseline = BaselineOf(result))
+    cells.peak = BytesOr(baseline->peak_bytes());
   std::optional<double> loss = result.winner_guard.baseline_loss;
   for (const Row& row : result.rows) {
     if (!loss) loss = row.guard.baseline_loss;
@@ -62,7 +65,7 @@ std::vector<TuneBatchRow> MakeBatchTable(const tune::TuneResult& result) {
     TuneBatchRow cells;
     cells.name = row.candidate ? row.candidate->title : "as it is";
     if (result.best_batch == rows.size()) cells.name += " (best)";
-    cells.batch = row.batch ? ThreeDigits(*row.batch) : "-";
+    cells.batch = row.batch ? Fixed(*row.batch, *row.batch == std::floor(*row.batch) ? 0 : 1) : "-";
     cells.rate = NumberOr(row.rate);
     cells.step = row.step_ms ? HumanDuration(static_cast<Nanos>(*row.step_ms * 1e6)) : "-";
     cells.peak = BytesOr(row.peak_bytes);

@@ -19,6 +19,7 @@ constexpr std::size_t kIndent = 2, kLeastName = 20;
 
 void WriteWrapped(std::string_view text, std::size_t indent, Tone tone, const Style& style,
                   std::ostream& out) {
+  if (text.empty()) return;
   for (const std::string& line : WrapWords(style.Clean(text), style.width - indent)) {
     out << std::string(indent, ' ') << style.Paint(tone, line) << '\n';
   }
