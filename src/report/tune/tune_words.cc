@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "base/text.h"
@@ -39,6 +40,12 @@ std::string NearPath(const std::string& path) {
   return error || near.empty() || near.size() >= path.size() ? path : near;
 }
 
+bool AnyTried(const TuneResult& result) {
+  return result.rows.empty() ||
+         std::any_of(result.rows.begin(), result.rows.end(),
+                     [](const Row& row) { return row.fate != Row::Fate::kNotTried; });
+}
+
 std::string LossClause(const tune::GuardVerdict& guard) {
   if (!guard.checked) return "its loss was not seen, so nothing says that it still learns the same";
   return guard.passed ? "it still learns the same" : "but " + guard.why;
@@ -59,6 +66,10 @@ std::string TuneVerdict(const TuneResult& result, const Style& style) {
   const std::string program = style.Clean(fmt::format("{}", fmt::join(result.command, " ")));
   switch (OutcomeOf(result)) {
     case TuneOutcome::kNothing:
+      if (!AnyTried(result)) {
+        return fmt::format("nothing was tried on {}: the budget of {} went into the program as it is",
+                           program, HumanDuration(static_cast<Nanos>(result.budget_s * 1e9)));
+      }
       return fmt::format("nothing that was tried makes {} faster by 2 % or more", program);
     case TuneOutcome::kUnproven: {
       const bench::Comparison* proof = ProofOf(result);
@@ -200,7 +211,11 @@ std::vector<std::pair<std::string, std::string>> TuneNext(const TuneResult& resu
     }
   }
   if (!result.ended.empty()) {
-    next.emplace_back(fmt::format("hone tune --resume {} -- {}", folder, command),
+    // The time that was used counts; a search that used it up needs more.
+    const double minutes = std::ceil(2 * result.budget_s / 60);
+    const std::string budget =
+        result.seconds < result.budget_s / 2 ? "" : fmt::format(" --budget {:.0f}m", minutes);
+    next.emplace_back(fmt::format("hone tune --resume {}{} -- {}", folder, budget, command),
                       "go on where it stopped");
   }
   return next;
