@@ -47,12 +47,14 @@ Error Failure(const Trial& trial) {
 
 std::string Times(double factor) { return fmt::format("{:.2f}x", factor); }
 
-// Whole pairs of the longer arm, of what the trials so far took.
+// Five pairs, the first look; where they would take too much of the budget, the three that an
+// interval needs.
 double Campaign::Reserved() const {
   if (!options_.confirm) return 0;
   const double pair = Estimate({}) + Estimate(incumbent_);
-  return std::max(kReservedShare * options_.budget_s,
-                  std::min(kLeastPairs * pair, options_.budget_s / 2));
+  const double budget = options_.budget_s;
+  const bool all = kLeastPairs * pair <= kMostReserved * budget;
+  return std::max(kReservedShare * budget, (all ? kLeastPairs : kFewestPairs) * pair);
 }
 
 double Campaign::Estimate(const Recipe& recipe) const {
@@ -169,6 +171,7 @@ void Campaign::PlanSteps(const Trial& first) {
 
 void Campaign::MakeRows() {
   wanted_.assign(candidates_.size(), true);
+  waiting_.assign(candidates_.size(), false);
   tried_on_.assign(candidates_.size(), "");
   std::size_t wanted = 0;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -246,7 +249,7 @@ Status Campaign::Begin() {
 
 Result<TuneResult> Campaign::Search() {
   HONE_RETURN_IF_ERROR(Begin());
-  const Units units = OrderUnits(candidates_, wanted_, options_);
+  const Units units = OrderUnits(candidates_, wanted_, options_, *ledger_.Wall({}));
   Forward(units.first, "forward");
   Retry();
   if (options_.allow_optimization) Forward(units.last, "forward");
