@@ -31,7 +31,10 @@ Error Failure(const Trial& trial) {
   const std::string type = trial.error_type.empty() ? "" : trial.error_type + ": ";
   switch (trial.ending) {
     case Ending::kNoSteps:
-      return Error(fmt::format("the program was never seen to step: {}{}", trial.error, output));
+      return Error(fmt::format(
+          "the program was never seen to step: no optimizer of PyTorch stepped and no DataLoader "
+          "handed out a batch; call hone.step() once an iteration (import hone){}",
+          output));
     case Ending::kHang:
       return Error(fmt::format(
           "the program as it is did not get through its first steps: it {}{}; give a longer "
@@ -47,12 +50,14 @@ Error Failure(const Trial& trial) {
 
 std::string Times(double factor) { return fmt::format("{:.2f}x", factor); }
 
-// Whole pairs of the longer arm, of what the trials so far took.
+// Five pairs, the first look; where they would take too much of the budget, the three that an
+// interval needs.
 double Campaign::Reserved() const {
   if (!options_.confirm) return 0;
   const double pair = Estimate({}) + Estimate(incumbent_);
-  return std::max(kReservedShare * options_.budget_s,
-                  std::min(kLeastPairs * pair, options_.budget_s / 2));
+  const double budget = options_.budget_s;
+  const bool all = kLeastPairs * pair <= kMostReserved * budget;
+  return std::max(kReservedShare * budget, (all ? kLeastPairs : kFewestPairs) * pair);
 }
 
 double Campaign::Estimate(const Recipe& recipe) const {
@@ -169,6 +174,7 @@ void Campaign::PlanSteps(const Trial& first) {
 
 void Campaign::MakeRows() {
   wanted_.assign(candidates_.size(), true);
+  waiting_.assign(candidates_.size(), false);
   tried_on_.assign(candidates_.size(), "");
   std::size_t wanted = 0;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -228,7 +234,7 @@ Status Campaign::MeasureBaseline() {
   // Too few for a scatter: the describing run, slower by what it looks at, is better than none.
   if (ledger_.Runs({}) < 2) ledger_.Add(first_);
   result_.baseline_rate = *ledger_.Rate({});
-  result_.noise = ledger_.scatter().value_or(0);
+  result_.noise = ledger_.noise().value_or(0);
   guard_.emplace(std::move(same), std::move(other));
   return Ok();
 }
@@ -246,7 +252,7 @@ Status Campaign::Begin() {
 
 Result<TuneResult> Campaign::Search() {
   HONE_RETURN_IF_ERROR(Begin());
-  const Units units = OrderUnits(candidates_, wanted_, options_);
+  const Units units = OrderUnits(candidates_, wanted_, options_, *ledger_.Wall({}));
   Forward(units.first, "forward");
   Retry();
   if (options_.allow_optimization) Forward(units.last, "forward");

@@ -54,7 +54,8 @@ class Campaign {
   Trying Try(std::size_t place, const std::string& purpose);
   bool Hopeless(std::size_t place, Row& row) const;
   std::string Obstacle(const Trial& trial, const Candidate& candidate, Row& row);
-  Trying Decide(std::size_t place, const Recipe& recipe, const Recipe& before, Trial trial);
+  Trying Decide(std::size_t place, const Recipe& recipe, const Recipe& before, Trial trial,
+                bool may_wait);
   std::optional<Trial> Again(const Recipe& recipe, const Candidate& candidate, Row& row);
   void Adopt(std::size_t place, const Recipe& recipe, const Recipe& before);
   void Retry();
@@ -81,13 +82,14 @@ class Campaign {
   std::map<std::string, GuardVerdict> verdicts_;  // of recipes, by key
   std::map<std::string, Trial> latest_;           // of recipes, by key; seed 0, ended well
   std::vector<Candidate> candidates_;
-  std::vector<Row> rows_;              // one a candidate
-  std::vector<std::string> tried_on_;  // key of the incumbent then; by candidate
-  std::vector<bool> wanted_;
-  std::size_t comparisons_ = 1;  // candidates that share the chance of an error
+  std::vector<Row> rows_;               // one a candidate
+  std::vector<std::string> tried_on_;   // key of the incumbent then; by candidate
+  std::vector<bool> wanted_, waiting_;  // `waiting_`: near the limit, looked at again at the end
+  std::size_t comparisons_ = 1;         // candidates that share the chance of an error
   Recipe incumbent_;
   Trial first_;  // the describing run
   std::int64_t steps_ = 0;
+  std::size_t not_taken_out_ = 0;  // parts of the winner that the budget did not allow
   bool stopped_ = false;
 };
 

@@ -29,7 +29,10 @@ std::optional<std::size_t> Campaign::WeakestPart() {
     const Recipe less = Without(incumbent_, i);
     Row& row = *RowOf(incumbent_[i]);
     if (ledger_.Runs(less) == 0) {
-      if (!Fits(less)) continue;
+      if (!Fits(less)) {
+        ++not_taken_out_;
+        continue;
+      }
       const std::optional<Trial> trial = Attempt(less, "without", &row.candidate);
       if (!trial) break;
       verdicts_[KeyOf(less)] = guard_->Check(*trial, RiskOf(less));
@@ -60,6 +63,7 @@ std::optional<std::size_t> Campaign::WeakestPart() {
 
 void Campaign::LeaveOneOut() {
   while (incumbent_.size() > 1 && !stopped_) {
+    not_taken_out_ = 0;
     const std::optional<std::size_t> weakest = WeakestPart();
     if (!weakest) break;
     Row& row = *RowOf(incumbent_[*weakest]);
@@ -68,6 +72,12 @@ void Campaign::LeaveOneOut() {
                           Times(row.without.value_or(1)));
     incumbent_ = Without(incumbent_, *weakest);
     for (Row& other : rows_) other.without.reset();
+  }
+  if (not_taken_out_ > 0) {
+    result_.notes.push_back(fmt::format(
+        "{} of the winner's {} treatments were not taken out again to see what they still give: "
+        "the budget was spent",
+        not_taken_out_, incumbent_.size()));
   }
   // What stands alone is as much faster as it is without it.
   if (incumbent_.size() == 1) {
@@ -111,11 +121,11 @@ void Campaign::Confirm() {
   order.by_samples = first_.steps->samples_per_s.has_value();
   order.random_data = first_.batches && first_.batches->random;
   order.other_batches = RiskOf(incumbent_) == Risk::kOptimization;
-  if (3 * pair > order.budget_s) {
+  if (kFewestPairs * pair > order.budget_s) {
     result_.proof = fmt::format(
         "not confirmed: {} of the budget are left and three pairs take {}; give a longer --budget",
         HumanDuration(static_cast<Nanos>(std::max(order.budget_s, 0.0) * 1e9)),
-        HumanDuration(static_cast<Nanos>(3 * pair * 1e9)));
+        HumanDuration(static_cast<Nanos>(kFewestPairs * pair * 1e9)));
     return;
   }
   listener_.Confirming(order);
@@ -155,7 +165,7 @@ void Campaign::Finish() {
     result_.patch = stands->second.patch;
     result_.winner_guard = guard_->Check(stands->second, RiskOf(incumbent_));
   }
-  result_.noise = ledger_.scatter().value_or(0);
+  result_.noise = ledger_.noise().value_or(0);
   result_.baseline_rate = *ledger_.Rate({});
   double predicted = 1;
   bool all = !incumbent_.empty();
@@ -175,6 +185,13 @@ void Campaign::Finish() {
     if (place(a) != place(b)) return place(a) < place(b);
     return a.on_top.value_or(-1) > b.on_top.value_or(-1);
   });
+  if (!options_.only.empty()) {  // nobody asked for the others
+    std::erase_if(rows_, [&](const Row& row) {
+      return !options_.only.contains(row.candidate.choice.treatment);
+    });
+    std::erase_if(result_.inapplicable,
+                  [&](const Inapplicable& one) { return !options_.only.contains(one.treatment); });
+  }
   result_.rows = std::move(rows_);
   result_.seconds = runner_.Elapsed();
 }

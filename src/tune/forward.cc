@@ -16,6 +16,8 @@ using Fate = Row::Fate;
 // Dropped candidates this much slower are not tried again: no change around them makes up for it.
 constexpr double kFarSlower = 0.9;
 constexpr int kMostRetries = 2;  // rounds over the dropped ones
+// A gain below this that one look cannot settle waits until the others had theirs.
+constexpr double kSmallGain = 0.05;
 // The untreated program's own share of memory, plus this, is no reason to say no.
 constexpr double kSameMemory = 0.01;
 
@@ -155,7 +157,7 @@ Campaign::Trying Campaign::Try(std::size_t place, const std::string& purpose) {
     Tell(*trial, fmt::format("{}: {}", WordOf(row.fate), row.why));
     return Trying::kUseless;
   }
-  return Decide(place, recipe, before, std::move(*trial));
+  return Decide(place, recipe, before, std::move(*trial), purpose == "forward");
 }
 
 // Once more what stands and the candidate, one after the other. None: the search is over, or the
@@ -179,7 +181,7 @@ std::optional<Trial> Campaign::Again(const Recipe& recipe, const Candidate& cand
 }
 
 Campaign::Trying Campaign::Decide(std::size_t place, const Recipe& recipe, const Recipe& before,
-                                  Trial trial) {
+                                  Trial trial, bool may_wait) {
   Row& row = rows_[place];
   const Candidate& candidate = candidates_[place];
   const auto measured = [&] {
@@ -205,6 +207,11 @@ Campaign::Trying Campaign::Decide(std::size_t place, const Recipe& recipe, const
                Trying::kMeasured);
   }
   Speed speed = ledger_.Judge(contrast, options_.least_effect, comparisons_);
+  waiting_[place] = speed == Speed::kNear && may_wait && *row.on_top < 1 + kSmallGain;
+  if (waiting_[place]) {
+    return end(Fate::kNoGain, "near the limit; looked at again when the others had their turn",
+               Trying::kMeasured);
+  }
   for (int look = 1; speed == Speed::kNear && look < kMostLooks && Fits(recipe, 2); ++look) {
     Tell(trial, fmt::format("{}: near the limit, once again both", Times(*row.on_top)));
     std::optional<Trial> again = Again(recipe, candidate, row);
@@ -221,14 +228,14 @@ Campaign::Trying Campaign::Decide(std::size_t place, const Recipe& recipe, const
   if (speed != Speed::kFaster) {
     const bool slower =
         contrast.log_gain < -std::max(std::log1p(options_.least_effect), 2 * contrast.error);
-    return end(
-        slower ? Fate::kSlower : Fate::kNoGain,
-        speed == Speed::kNear
-            ? fmt::format("cannot be told from the noise of {} of a run", Percent(ledger_.noise()))
-            : fmt::format("{} on top of {}", Times(*row.on_top), Count(before.size(), "treatment")),
-        Trying::kMeasured);
+    return end(slower ? Fate::kSlower : Fate::kNoGain,
+               speed == Speed::kNear ? fmt::format("cannot be told from the noise of {} of a run",
+                                                   Percent(ledger_.scatter()))
+                                     : fmt::format("{} on top of {}", Times(*row.on_top),
+                                                   Count(before.size(), "treatment")),
+               Trying::kMeasured);
   }
-  if (!row.guard.checked && RiskOf(recipe) != Risk::kExact && !options_.allow_unchecked) {
+  if (!row.guard.checked && RiskOf(recipe) == Risk::kNumeric && !options_.allow_unchecked) {
     return end(Fate::kReported,
                "faster, and nothing shows that the results stay right: " + row.guard.why,
                Trying::kMeasured);
@@ -269,16 +276,18 @@ void Campaign::Retry() {
       const bool dropped = row.fate == Row::Fate::kNoGain || row.fate == Row::Fate::kSlower;
       const bool worth = dropped && row.on_top && *row.on_top > kFarSlower;
       const bool waited = row.fate == Row::Fate::kNotTried && wanted_[i] && tried_on_[i].empty();
-      if (candidates_[i].risk == Risk::kOptimization || tried_on_[i] == stands) continue;
+      if (candidates_[i].risk == Risk::kOptimization) continue;
+      const bool waiting = waiting_[i] && dropped;
+      if (tried_on_[i] == stands && !waiting) continue;
       // Another of its group stands: that was decided.
-      if (With(i).size() <= incumbent_.size()) continue;
+      if (With(i).size() <= incumbent_.size() && !waiting) continue;
       if (worth || (waited && !incumbent_.empty())) places.push_back(i);
     }
     std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
       return rows_[a].on_top.value_or(0) > rows_[b].on_top.value_or(0);
     });
     for (const std::size_t place : places) {
-      if (With(place).size() > incumbent_.size()) Try(place, "retry");
+      if (With(place).size() > incumbent_.size() || waiting_[place]) Try(place, "retry");
     }
     if (KeyOf(incumbent_) == stands) return;
   }

@@ -23,7 +23,7 @@ void Ledger::Add(const Trial& trial) {
   HONE_CHECK(trial.rate && *trial.rate > 0);
   Entry& entry = entries_[KeyOf(trial.order.recipe)];
   entry.log_rates.push_back(std::log(*trial.rate));
-  entry.wall_s = std::max(entry.wall_s, trial.wall_s);
+  entry.wall_s = trial.wall_s;
 }
 
 const Ledger::Entry* Ledger::Find(const Recipe& recipe) const {
@@ -48,27 +48,34 @@ std::optional<double> Ledger::Wall(const Recipe& recipe) const {
   return entry->wall_s;
 }
 
-Ledger::Squares Ledger::Measured() const {
-  Squares squares;
+double Ledger::Squares(int& degrees) const {
+  double squares = 0;
+  degrees = 0;
   for (const auto& [key, entry] : entries_) {
     const double mean = Mean(entry.log_rates);
-    for (const double rate : entry.log_rates) squares.sum += (rate - mean) * (rate - mean);
-    squares.degrees += static_cast<int>(entry.log_rates.size()) - 1;
+    for (const double rate : entry.log_rates) squares += (rate - mean) * (rate - mean);
+    degrees += static_cast<int>(entry.log_rates.size()) - 1;
   }
   return squares;
 }
 
-int Ledger::degrees() const { return kUsualDegrees + Measured().degrees; }
-
-double Ledger::noise() const {
-  const double usual = kUsualDegrees * kUsualNoise * kUsualNoise;
-  return std::sqrt((usual + Measured().sum) / degrees());
+std::optional<double> Ledger::noise() const {
+  int degrees = 0;
+  const double squares = Squares(degrees);
+  if (degrees == 0) return std::nullopt;
+  return std::sqrt(squares / degrees);
 }
 
-std::optional<double> Ledger::scatter() const {
-  const Squares measured = Measured();
-  if (measured.degrees == 0) return std::nullopt;
-  return std::sqrt(measured.sum / measured.degrees);
+int Ledger::degrees() const {
+  int degrees = 0;
+  Squares(degrees);
+  return degrees + kUsualRuns;
+}
+
+double Ledger::scatter() const {
+  int degrees = 0;
+  const double squares = Squares(degrees) + kUsualRuns * kUsualNoise * kUsualNoise;
+  return std::max(std::sqrt(squares / (degrees + kUsualRuns)), kLeastNoise);
 }
 
 Contrast Ledger::Compare(const Recipe& recipe, const Recipe& against) const {
@@ -78,14 +85,14 @@ Contrast Ledger::Compare(const Recipe& recipe, const Recipe& against) const {
   contrast.log_gain = Mean(a->log_rates) - Mean(b->log_rates);
   const double runs = 1.0 / static_cast<double>(a->log_rates.size()) +
                       1.0 / static_cast<double>(b->log_rates.size());
-  contrast.error = noise() * std::sqrt(runs);
+  contrast.error = scatter() * std::sqrt(runs);
   return contrast;
 }
 
 Speed Ledger::Judge(const Contrast& contrast, double least_effect, std::size_t candidates) const {
   const double least = std::log1p(least_effect);
   // Worth another look only above one run's noise: below it a gain of twice the noise is unlikely.
-  if (contrast.log_gain <= std::max(least, noise())) return Speed::kNotFaster;
+  if (contrast.log_gain <= std::max(least, scatter())) return Speed::kNotFaster;
   const double alpha = kFamilyAlpha / static_cast<double>(std::max<std::size_t>(candidates, 1)) /
                        static_cast<double>(kMostLooks);
   const double quantile = stats::StudentQuantile(1 - alpha, degrees());

@@ -12,15 +12,16 @@
 
 namespace hone::tune {
 
-// Before a program has run often, its scatter is not known from nothing: runs of a training step
-// scatter by about 2 % on a machine of one's own (hone's recordings of one H200: 0.5 to 3 %). Two
-// or three runs that agree by luck, or do not, are weighed against so many runs that scatter so.
-// Without it a gain of 2.9x was "near the limit" after three runs, as Student's quantile for one
-// degree of freedom is above 300 at the levels used here.
-inline constexpr double kUsualNoise = 0.02;
-inline constexpr int kUsualDegrees = 4;
-// The chance that a search takes anything up where nothing helps, over all candidates and looks.
-inline constexpr double kFamilyAlpha = 0.04;
+// Five runs can agree by luck; no machine repeats itself better than this.
+inline constexpr double kLeastNoise = 0.005;
+// A few runs are a poor measure of scatter, so what is known of fresh processes elsewhere counts
+// like that many more runs: about 1 % (docs/design/bench.md has 0.3 to 3 % on quiet machines).
+inline constexpr double kUsualNoise = 0.01;
+inline constexpr int kUsualRuns = 2;
+// The chance that a search takes anything up where nothing helps, over all candidates and looks,
+// by the formula. Scatter that is known from few runs and looks that depend on it make it more:
+// with 4 % here up to 6 % of the simulated searches took something up, 5 % is the most.
+inline constexpr double kFamilyAlpha = 0.02;
 // Times a candidate is measured at most before it is decided.
 inline constexpr int kMostLooks = 3;
 
@@ -41,14 +42,15 @@ class Ledger {
   std::size_t Runs(const Recipe& recipe) const;
   // Geometric mean of its runs; none without one.
   std::optional<double> Rate(const Recipe& recipe) const;
-  // The longest of its runs, as a whole; none without one.
+  // Of its last run, as a whole: the first one may have filled caches. None without one.
   std::optional<double> Wall(const Recipe& recipe) const;
   // Scatter of one run around the mean of its recipe, relative, pooled over all recipes that ran
-  // more than once and the usual one; and how many degrees of freedom that has.
-  double noise() const;
+  // more than once; none where none did.
+  std::optional<double> noise() const;
+  // The same with the usual noise counted in, and how many degrees of freedom it has: what
+  // decisions are made by.
+  double scatter() const;
   int degrees() const;
-  // The measured part of it; none before a recipe ran twice.
-  std::optional<double> scatter() const;
 
   // Both ran.
   Contrast Compare(const Recipe& recipe, const Recipe& against) const;
@@ -56,17 +58,12 @@ class Ledger {
   Speed Judge(const Contrast& contrast, double least_effect, std::size_t candidates) const;
 
  private:
-  struct Squares {
-    double sum = 0;
-    int degrees = 0;
-  };
-  Squares Measured() const;
-
   struct Entry {
     std::vector<double> log_rates;
     double wall_s = 0;
   };
   const Entry* Find(const Recipe& recipe) const;
+  double Squares(int& degrees) const;
 
   std::map<std::string, Entry> entries_;
 };

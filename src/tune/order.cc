@@ -2,20 +2,31 @@
 #include "tune/order.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace hone::tune {
 namespace {
 
-Expectation Best(const Unit& unit, const std::vector<Candidate>& candidates,
-                 const SearchOptions& options) {
-  Expectation best = Expect(candidates[unit[0]], options);
-  for (const std::size_t place : unit) {
-    const Expectation other = Expect(candidates[place], options);
-    const bool likelier = best.unlikely && !other.unlikely;
-    if (likelier || (best.unlikely == other.unlikely && other.factor > best.factor)) best = other;
+struct Worth {
+  bool unlikely = false;
+  double gain = 0;  // logarithm of the factor, for the time of a plain trial
+  bool operator<(const Worth& other) const {
+    return unlikely != other.unlikely ? unlikely : gain < other.gain;
   }
-  return best;
+};
+
+Worth WorthOf(const Unit& unit, const std::vector<Candidate>& candidates,
+              const SearchOptions& options, double trial_s) {
+  std::optional<Worth> best;
+  for (const std::size_t place : unit) {
+    const Expectation expected = Expect(candidates[place], options);
+    const double length = std::max(trial_s, 1e-3);
+    const Worth worth = {expected.unlikely, std::log(std::max(expected.factor, 1e-3)) * length /
+                                                (length + candidates[place].extra_s)};
+    if (!best || *best < worth) best = worth;
+  }
+  return *best;
 }
 
 }  // namespace
@@ -43,7 +54,7 @@ Expectation Expect(const Candidate& candidate, const SearchOptions& options) {
 }
 
 Units OrderUnits(const std::vector<Candidate>& candidates, const std::vector<bool>& wanted,
-                 const SearchOptions& options) {
+                 const SearchOptions& options, double trial_s) {
   Units units;
   std::map<std::string, std::size_t> groups[2];
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -61,8 +72,7 @@ Units OrderUnits(const std::vector<Candidate>& candidates, const std::vector<boo
   }
   for (std::vector<Unit>* list : {&units.first, &units.last}) {
     std::stable_sort(list->begin(), list->end(), [&](const Unit& a, const Unit& b) {
-      const Expectation x = Best(a, candidates, options), y = Best(b, candidates, options);
-      return x.unlikely != y.unlikely ? y.unlikely : x.factor > y.factor;
+      return WorthOf(b, candidates, options, trial_s) < WorthOf(a, candidates, options, trial_s);
     });
   }
   return units;

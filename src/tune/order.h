@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order candidates are tried: what promises most comes first.
+// In which order candidates are tried: what promises most for its time comes first.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace hone::tune {
 
 struct Expectation {
-  double factor = 1;                // to order by
+  double factor = 1;                // to be expected
   std::optional<double> predicted;  // by the doctor's replay
   std::string by;                   // the rule; "usual" for the treatment's own prior
   // Nothing says that it will help: tried when everything else has been.
@@ -27,9 +27,11 @@ struct Units {
   std::vector<Unit> first;  // exact and numeric ones, best first
   std::vector<Unit> last;   // what changes the training itself
 };
-// Those that `wanted` holds.
+// Those that `wanted` holds. Best: most gain for the time that its trial takes, which without
+// `extra_s` is `trial_s`; what takes long is adopted late also because all that comes after takes
+// as long.
 Units OrderUnits(const std::vector<Candidate>& candidates, const std::vector<bool>& wanted,
-                 const SearchOptions& options);
+                 const SearchOptions& options, double trial_s);
 
 // Most that a candidate can give that only shortens the wait for data, when the program waits for
 // that share of its time; none where that is no bound for it.

@@ -54,14 +54,17 @@ class SearchListener {
   virtual void Confirmed(const bench::Benchmark& benchmark, const std::string& decision) = 0;
 };
 
-// The error is one sentence: the program as it is fails, is never seen to step, or cannot be
-// started. Ctrl-C and a spent budget are no errors: TuneResult::ended.
+// The error is one sentence: the program as it is fails, is never seen to step, cannot be started,
+// or was stopped before it had been measured. Later Ctrl-C and a spent budget are no errors:
+// TuneResult::ended.
 Result<TuneResult> Search(const SearchOptions& options, TrialRunner& runner,
                           SearchListener& listener);
 
-// The part of the budget that trials may not use: it is for the confirmation.
+// The part of the budget that trials may not use: it is for the confirmation. Up to the second
+// figure where that buys five pairs; else three pairs, whatever they take.
 inline constexpr double kReservedShare = 0.25;
-inline constexpr int kLeastPairs = 5;
+inline constexpr double kMostReserved = 0.35;
+inline constexpr int kLeastPairs = 5, kFewestPairs = 3;
 // Above this much of a device's memory a recipe has no margin: the next longer sample, or a
 // fragmented allocator, ends the real run (Lightning's tuner keeps the same 5 %).
 inline constexpr double kMostMemory = 0.95;

@@ -139,9 +139,9 @@ class Programs(Case):
     def test_programs_that_cannot_be_tuned_get_one_sentence(self):
         never = self.script("import torch\nprint(torch.ones(3).sum())\n", "never.py")
         fails = self.script("import torch\nprint('so far')\nraise RuntimeError('no data in /nowhere')\n", "fails.py")
-        for words, text in (((self.python, never), "step"), ((self.python, fails), "no data in /nowhere"),
-                            (("true",), "Python"), ((self.python, "-c", "pass"), "torch")):
-            done = self.tune("--budget", "60s", "--no-record", "--out", "t%d" % len(text), "--", *words, code=1)
+        for number, (words, text) in enumerate((((self.python, never), "never seen to step"), ((self.python, fails), "no data in /nowhere"),
+                            (("true",), "Python"), ((self.python, "-c", "pass"), "hone.step()"))):
+            done = self.tune("--budget", "60s", "--no-record", "--out", "t%d" % number, "--", *words, code=1)
             self.assertEqual(done.stdout, "")
             self.assertIn(text, done.stderr)
             self.assertIn("hone tune: ", done.stderr)

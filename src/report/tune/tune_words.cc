@@ -67,8 +67,9 @@ std::string TuneVerdict(const TuneResult& result, const Style& style) {
   switch (OutcomeOf(result)) {
     case TuneOutcome::kNothing:
       if (!AnyTried(result)) {
-        return fmt::format("nothing was tried on {}: the budget of {} went into the program as it is",
-                           program, HumanDuration(static_cast<Nanos>(result.budget_s * 1e9)));
+        return fmt::format(
+            "nothing was tried on {}: the budget of {} went into the program as it is", program,
+            HumanDuration(static_cast<Nanos>(result.budget_s * 1e9)));
       }
       return fmt::format("nothing that was tried makes {} faster by 2 % or more", program);
     case TuneOutcome::kUnproven: {

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/search.h"
+
+#include <algorithm>
+
+#include "tune/batch_search.h"
+#include "tune/simulated_test.h"
+
+namespace hone::tune {
+namespace {
+
+using Fate = Row::Fate;
+
+TuneResult Searched(Simulated& program, const SearchOptions& options, Silent& listener) {
+  Result<TuneResult> result = Search(options, program, listener);
+  EXPECT_TRUE(result) << (result ? "" : result.error().message());
+  return result ? std::move(*result) : TuneResult();
+}
+
+TuneResult Searched(Simulated& program, const SearchOptions& options = {}) {
+  Silent listener;
+  return Searched(program, options, listener);
+}
+
+std::set<std::string> Names(const Recipe& recipe) {
+  std::set<std::string> names;
+  for (const Choice& choice : recipe) names.insert(choice.treatment);
+  return names;
+}
+
+TEST(Search, FindsTheBestRecipeAndProvesIt) {
+  Simulated program(1);
+  program.Add("workers", 1.5);
+  program.Add("bf16", 1.8, Risk::kNumeric);
+  program.Add("nothing", 1.0);
+  program.Add("harm", 0.8);
+  Silent listener;
+  SearchOptions options;
+  options.predicted = {{"slow-kernels", 1.7}};
+  program.Add("fused", 1.1).cures = {"slow-kernels"};
+  const TuneResult result = Searched(program, options, listener);
+  EXPECT_EQ(Names(result.winner), (std::set<std::string>{"workers", "bf16", "fused"}));
+  EXPECT_EQ(result.winner[0].treatment, "fused") << "predicted best, tried first";
+  EXPECT_TRUE(result.proven) << result.proof;
+  EXPECT_NEAR(result.confirmation->comparisons[0].judgement.ratio, 2.97, 0.15);
+  EXPECT_EQ(RowOf(result, "nothing").fate, Fate::kNoGain);
+  EXPECT_EQ(RowOf(result, "harm").fate, Fate::kSlower);
+  EXPECT_NEAR(*RowOf(result, "bf16").alone, 1.8, 0.1);
+  EXPECT_NEAR(*RowOf(result, "bf16").without, 1.8, 0.1);
+  EXPECT_NEAR(*RowOf(result, "bf16").cumulative_rate / result.baseline_rate,
+              *RowOf(result, "bf16").cumulative, 1e-9);
+  EXPECT_EQ(RowOf(result, "fused").predicted_by, "slow-kernels");
+  EXPECT_EQ(RowOf(result, "workers").predicted_by, "usual");
+  EXPECT_EQ(result.rows[0].candidate.choice.treatment, "fused") << "adopted ones come first";
+  EXPECT_EQ(listener.decisions.size(), program.ran.size() + 1) << "every trial is decided once";
+}
+
+TEST(Search, TriesAgainWhatWasUselessBefore) {
+  // The loader is hidden behind the device until the device is fast.
+  Simulated program(2);
+  program.Add("workers", 1.0).prior = 3;
+  program.Add("bf16", 2.0, Risk::kNumeric);
+  program.interaction = [](const std::set<std::string>& names) {
+    return names.contains("workers") && names.contains("bf16") ? 1.4 : 1.0;
+  };
+  const TuneResult result = Searched(program);
+  EXPECT_EQ(Names(result.winner), (std::set<std::string>{"workers", "bf16"}));
+  EXPECT_NEAR(*RowOf(result, "workers").alone, 1.0, 0.05);
+  EXPECT_NEAR(*RowOf(result, "workers").without, 1.4, 0.1);
+}
+
+TEST(Search, DropsWhatTheRestMadeUseless) {
+  Simulated program(3);
+  program.Add("fused", 1.2).prior = 2;
+  program.Add("compile", 1.8, Risk::kNumeric);
+  program.interaction = [](const std::set<std::string>& names) {
+    return names.contains("fused") && names.contains("compile") ? 1 / 1.2 * 1.0 : 1.0;
+  };
+  program.factors["compile"] = 1.8;
+  const TuneResult result = Searched(program);
+  EXPECT_EQ(Names(result.winner), (std::set<std::string>{"compile"}));
+  EXPECT_EQ(RowOf(result, "fused").fate, Fate::kSuperseded);
+}
+
+TEST(Search, OfAGroupOneStandsAndTheFirstSlowerOneEndsIt) {
+  Simulated program(4);
+  for (const auto& [name, factor] :
+       std::map<std::string, double>{{"w1", 1.3}, {"w2", 1.7}, {"w3", 1.5}, {"w4", 3.0}}) {
+    program.Add(name, factor).group = "workers";
+  }
+  const TuneResult result = Searched(program);
+  EXPECT_EQ(Names(result.winner), (std::set<std::string>{"w2"}));
+  EXPECT_EQ(RowOf(result, "w1").fate, Fate::kSuperseded);
+  EXPECT_EQ(RowOf(result, "w4").fate, Fate::kSuperseded);
+  EXPECT_EQ(program.CountRuns(KeyOf({{"w4", "{}"}})), 0U) << "w3 was slower than w2";
+  for (const TrialOrder& order : program.ran) EXPECT_LE(order.recipe.size(), 1U);
+}
+
+TEST(Search, AFailureOfAGroupGoesOnWithTheNext) {
+  Simulated program(5);
+  program.Add("c1", 2).group = "compile";
+  program.Add("c2", 2).group = "compile";
+  program.Add("c3", 1.6).group = "compile";
+  program.failures["c1"] = Ending::kOutOfMemory;
+  program.inert = {"c2"};
+  const TuneResult result = Searched(program);
+  EXPECT_EQ(Names(result.winner), (std::set<std::string>{"c3"}));
+  EXPECT_EQ(RowOf(result, "c1").fate, Fate::kFailed);
+  EXPECT_EQ(RowOf(result, "c1").why, "out of memory: planted");
+  EXPECT_EQ(RowOf(result, "c2").fate, Fate::kNoEffect);
+}
+
+TEST(Search, MemoryWithoutMarginAndOtherTrainingsAreNotAdopted) {
+  Simulated program(6);
+  program.Add("tight", 2);
+  program.shares["tight"] = 0.97;
+  program.Add("batch", 3, Risk::kOptimization);
+  TuneResult result = Searched(program);
+  EXPECT_TRUE(result.winner.empty());
+  EXPECT_TRUE(result.proof.empty());
+  EXPECT_EQ(RowOf(result, "tight").fate, Fate::kRejected);
+  EXPECT_EQ(RowOf(result, "batch").fate, Fate::kReported);
+  EXPECT_NEAR(*RowOf(result, "batch").on_top, 3, 0.2);
+  SearchOptions options;
+  options.allow_optimization = true;
+  Simulated allowed(6);
+  allowed.Add("batch", 3, Risk::kOptimization);
+  EXPECT_EQ(Names(Searched(allowed, options).winner), (std::set<std::string>{"batch"}));
+}
+
+TEST(Search, WithoutALossWhatRoundsIsReportedOnly) {
+  Simulated program(7);
+  program.learns = false;
+  program.Add("bf16", 2, Risk::kNumeric);
+  program.Add("workers", 1.5);
+  TuneResult result = Searched(program);
+  EXPECT_EQ(Names(result.winner), (std::set<std::string>{"workers"}));
+  EXPECT_EQ(RowOf(result, "bf16").fate, Fate::kReported);
+  EXPECT_FALSE(RowOf(result, "bf16").guard.checked);
+  SearchOptions options;
+  options.allow_unchecked = true;
+  EXPECT_EQ(Searched(program, options).winner.size(), 0U) << "the clock stands at the budget";
+}
+
+TEST(Search, AComputeBoundJobDoesNotTryTheLoader) {
+  Simulated program(8);
+  Candidate& loader = program.Add("workers", 1.0);
+  loader.cures = {"input-bound"};
+  loader.prior = 4;
+  program.Add("bf16", 2, Risk::kNumeric);
+  program.wait_share = [](const Recipe&) { return 0.004; };
+  TuneResult result = Searched(program);
+  for (const TrialOrder& order : program.ran) EXPECT_FALSE(Names(order.recipe).contains("workers"));
+  EXPECT_EQ(RowOf(result, "workers").fate, Fate::kNotTried);
+  // Once the device is fast the program waits, and the loader gets its trial.
+  Simulated exposed(8);
+  exposed.Add("workers", 1.5).cures = {"input-bound"};
+  exposed.Add("bf16", 2, Risk::kNumeric);
+  exposed.wait_share = [](const Recipe& recipe) { return recipe.empty() ? 0.004 : 0.4; };
+  EXPECT_EQ(Searched(exposed).winner.size(), 2U);
+}
+
+TEST(Search, TheDoctorsFindingsComeFirstAndWhatItDidNotFindLast) {
+  Simulated program(9);
+  Candidate& loader = program.Add("workers", 1.0);
+  loader.cures = {"input-bound"};
+  loader.prior = 5;
+  program.Add("pin", 1.0).prior = 1.0;
+  program.Add("fused", 1.0).cures = {"unfused-optimizer"};
+  program.Add("bf16", 1.0).prior = 1.5;
+  SearchOptions options;
+  options.diagnosed = true;
+  options.predicted = {{"unfused-optimizer", 1.9}};
+  Searched(program, options);
+  std::vector<std::string> order;
+  for (const TrialOrder& one : program.ran) {
+    if (!one.recipe.empty()) order.push_back(one.recipe.back().treatment);
+  }
+  order.erase(std::unique(order.begin(), order.end()), order.end());
+  EXPECT_EQ(order, (std::vector<std::string>{"fused", "bf16", "workers", "pin"}));
+}
+
+TEST(Search, OnlyAndSkipNameTreatments) {
+  Simulated program(10);
+  program.Add("a", 1.5);
+  program.Add("b", 1.5);
+  program.Add("c", 1.5);
+  SearchOptions options;
+  options.only = {"a", "b"};
+  options.skip = {"b"};
+  const TuneResult result = Searched(program, options);
+  EXPECT_EQ(Names(result.winner), (std::set<std::string>{"a"}));
+  EXPECT_EQ(RowOf(result, "b").why, "left out by --skip");
+  EXPECT_EQ(RowOf(result, "c").why, "not named by --only");
+}
+
+TEST(Search, NeverStartsWhatCannotEndInTime) {
+  for (const double budget : {60.0, 120.0, 200.0, 300.0, 900.0}) {
+    Simulated program(11);
+    for (int i = 0; i < 12; ++i) program.Add("t" + std::to_string(i), 1.1);
+    SearchOptions options;
+    options.budget_s = budget;
+    const TuneResult result = Searched(program, options);
+    EXPECT_LE(program.clock, budget) << "seconds of a budget of " << budget;
+    EXPECT_EQ(result.ended.empty() && result.notes.empty(), budget > 800) << budget;
+    EXPECT_EQ(result.confirmation.has_value(), budget > 60) << budget << result.proof;
+  }
+}
+
+TEST(Search, TheConfirmationHasTheLastWord) {
+  Simulated program(12);
+  program.Add("bf16", 1.5, Risk::kNumeric);
+  program.confirm_factor = 1 / 1.5;  // was luck
+  const TuneResult result = Searched(program);
+  EXPECT_FALSE(result.proven);
+  EXPECT_TRUE(result.proof.starts_with("not proven: ")) << result.proof;
+}
+
+TEST(Search, AProgramThatFailsIsOneSentence) {
+  class Failing : public Simulated {
+   public:
+    using Simulated::Simulated;
+    Result<Trial> Run(const TrialOrder& order, const std::string& purpose) override {
+      Result<Trial> trial = Simulated::Run(order, purpose);
+      trial->ending = ending;
+      trial->rate.reset();
+      trial->error_type = "ValueError";
+      trial->error = "no such file (train.py:3)";
+      return trial;
+    }
+    Ending ending = Ending::kError;
+  };
+  Failing program(13);
+  Silent listener;
+  const Result<TuneResult> result = Search({}, program, listener);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message(),
+            "the program as it is fails (error): ValueError: no such file (train.py:3); all it "
+            "printed: trial-1/output.txt; make it run first");
+  program.ending = Ending::kNoSteps;
+  EXPECT_TRUE(Search({}, program, listener)
+                  .error()
+                  .message()
+                  .starts_with("the program was never seen to step: "));
+}
+
+TEST(Search, CtrlCKeepsWhatWasFound) {
+  Simulated program(14);
+  program.Add("a", 1.5);
+  program.Add("b", 1.5);
+  program.stop_after = 6;
+  const TuneResult result = Searched(program);
+  EXPECT_EQ(result.ended, "stopped by Ctrl-C");
+  EXPECT_EQ(Names(result.winner), (std::set<std::string>{"a"}));
+  EXPECT_FALSE(result.proven);
+  EXPECT_EQ(RowOf(result, "b").why, "not tried: the search ended before");
+}
+
+// Over many searches.
+
+constexpr int kSearches = 200;
+
+double Adopting(double noise, bool heavy_tails, double* proven) {
+  int adopted = 0, confirmed = 0;
+  for (int i = 0; i < kSearches; ++i) {
+    Simulated program(1000 + static_cast<std::uint64_t>(i));
+    program.noise = noise;
+    program.heavy_tails = heavy_tails;
+    for (int t = 0; t < 15; ++t) program.Add("t" + std::to_string(t), 1.0);
+    SearchOptions options;
+    options.budget_s = 900;
+    const TuneResult result = Searched(program, options);
+    adopted += result.winner.empty() ? 0 : 1;
+    confirmed += result.proven ? 1 : 0;
+  }
+  *proven = 100.0 * confirmed / kSearches;
+  return 100.0 * adopted / kSearches;
+}
+
+TEST(Search, WhereNothingHelpsNothingIsAdopted) {
+  double proven = 0;
+  for (const double noise : {0.003, 0.01, 0.03, 0.08}) {
+    EXPECT_LE(Adopting(noise, false, &proven), 5) << "per cent of searches at noise " << noise;
+    EXPECT_LE(proven, 1) << "per cent proven at noise " << noise;
+  }
+  EXPECT_LE(Adopting(0.01, true, &proven), 5) << "per cent of searches, heavy tails";
+  EXPECT_LE(proven, 1) << "per cent proven, heavy tails";
+}
+
+TEST(Search, RealGainsAreFoundAndWrongTreatmentsNeverAdopted) {
+  int all = 0, wrong = 0;
+  for (int i = 0; i < kSearches; ++i) {
+    Simulated program(5000 + static_cast<std::uint64_t>(i));
+    program.noise = 0.01;
+    program.Add("fp16", 2.5, Risk::kNumeric).prior = 4;
+    program.Add("label-drop", 1.5).prior = 3;
+    program.wrong = {"fp16", "label-drop"};
+    program.Add("workers", 1.3);
+    program.Add("fused", 1.08);
+    program.Add("bf16", 1.7, Risk::kNumeric);
+    for (int t = 0; t < 6; ++t) program.Add("t" + std::to_string(t), 1.0);
+    SearchOptions options;
+    options.budget_s = 900;
+    const std::set<std::string> names = Names(Searched(program, options).winner);
+    wrong += names.contains("fp16") || names.contains("label-drop") ? 1 : 0;
+    all += names == std::set<std::string>{"workers", "fused", "bf16"} ? 1 : 0;
+  }
+  EXPECT_EQ(wrong, 0) << "searches of " << kSearches << " adopted a wrong treatment";
+  EXPECT_GE(100.0 * all / kSearches, 90) << "per cent found all three and nothing else";
+}
+
+// The batch size.
+
+struct Batch : Simulated {
+  explicit Batch(std::vector<double> rates) : Simulated(20) {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      Add("batch-size", rates[i], Risk::kOptimization,
+          "{\"factor\":" + std::to_string(2 << i) + "}");
+    }
+  }
+  Result<TuneResult> Searched() {
+    Silent listener;
+    return SearchBatch({}, "batch-size", *this, listener);
+  }
+};
+
+TEST(BatchSearch, GrowsWhileThatHelpsAndNoFurther) {
+  Batch program({1.6, 2.2, 2.21, 9});
+  const Result<TuneResult> result = program.Searched();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->batches.size(), 4U) << "the program as it is and three more";
+  EXPECT_EQ(result->best_batch, 2U);
+  EXPECT_NEAR(*result->batches[2].rate, 220, 9);
+  EXPECT_TRUE(result->winner.empty());
+}
+
+TEST(BatchSearch, EndsWhereMemoryDoesAndKeepsAMargin) {
+  Batch program({1.6, 2.2, 3});
+  program.shares["batch-size{\"factor\":4}"] = 0.97;
+  Result<TuneResult> result = program.Searched();
+  EXPECT_EQ(result->best_batch, 1U);
+  ASSERT_EQ(result->batches.size(), 3U);
+  EXPECT_FALSE(result->batches[2].within_margin);
+  EXPECT_TRUE(result->batches[2].rate);
+  Batch full({1.6, 2.2, 3});
+  full.failures["batch-size{\"factor\":8}"] = Ending::kOutOfMemory;
+  result = full.Searched();
+  EXPECT_EQ(result->best_batch, 2U);
+  EXPECT_EQ(result->batches[3].ending, Ending::kOutOfMemory);
+  EXPECT_EQ(result->batches[3].why, "out of memory: planted");
+}
+
+TEST(BatchSearch, SaysWhyItCannot) {
+  Batch program({});
+  const Result<TuneResult> result = program.Searched();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message(), "batch-size cannot be tried here: the program offers no way");
+}
+
+}  // namespace
+}  // namespace hone::tune
