@@ -238,7 +238,7 @@ std::string PageText(std::string_view name) {
 // The manual and the program say the same.
 TEST(Help, TheManualNamesEveryOptionAndTable) {
   Program program;
-  for (const char* verb : {"run", "analyze", "whatif", "diff", "view", "bench"}) {
+  for (const char* verb : {"run", "analyze", "whatif", "diff", "view", "bench", "tune"}) {
     const std::string manual = PageText(verb);
     ASSERT_FALSE(manual.empty()) << verb;
     for (const CLI::Option* option : program.AppOf(*program.FindVerb(verb)).get_options()) {

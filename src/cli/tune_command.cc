@@ -54,8 +54,8 @@ const VerbInfo& TuneCommand::info() const {
       "band of its own runs. The winner is compared with the program as it is in turns, as hone "
       "bench does. Nothing in the program's files is changed.",
       {{"hone tune -- python train.py", "What helps this script, in ten minutes?"},
-       {"hone tune --budget 1h --skip fp16-autocast -- torchrun --nproc-per-node 2 train.py",
-        "An hour for two ranks, without fp16."},
+       {"hone tune --budget 1h --skip fp16-autocast -- torchrun train.py",
+        "An hour, without fp16."},
        {"hone tune --only batch-size -- python train.py",
         "Which batch size gives most samples a second, and what memory does it take?"},
        {"hone tune --resume hone-train-1530 -- python train.py",

@@ -75,7 +75,7 @@ class Search(Case):
         for name in ("recipe.json", "recipe.patch", "report.html", "report.md", "report.json", "tune.jsonl"):
             self.assertTrue((self.folder / "t" / name).exists(), name)
         # The patch makes the program do it itself, and then there is nothing left to do.
-        subprocess.run(["patch", "-p0", "-i", "t/recipe.patch"], cwd=self.folder, check=True,
+        subprocess.run(["patch", "-p1", "-i", "t/recipe.patch"], cwd=self.folder, check=True,
                        capture_output=True)
         self.assertIn("num_workers=", (self.folder / "train.py").read_text())
         # The recipe does the same from outside.

@@ -207,7 +207,7 @@ std::vector<std::pair<std::string, std::string>> TuneNext(const TuneResult& resu
     next.emplace_back(fmt::format("hone run --recipe {}/recipe.json -- {}", folder, command),
                       "next: use it as it is");
     if (!result.patch.empty()) {
-      next.emplace_back(fmt::format("patch -p0 < {}/recipe.patch", folder),
+      next.emplace_back(fmt::format("patch -p1 < {}/recipe.patch", folder),
                         "or write it into the program");
     }
   }

@@ -24,7 +24,7 @@ class Overflow(Treatment):
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
                     if parameter.grad is not None:
-                        parameter.grad = (parameter.grad * 65536).half().float()
+                        parameter.grad = (parameter.grad * 2.0**40).half().float()
 
         optimizer.register_step_pre_hook(rounded)
         self.hit()
