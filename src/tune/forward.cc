@@ -206,7 +206,7 @@ Campaign::Trying Campaign::Decide(std::size_t place, const Recipe& recipe, const
     return end(Fate::kReported, "changes the training itself; it is yours to decide",
                Trying::kMeasured);
   }
-  Speed speed = ledger_.Judge(contrast, options_.least_effect, comparisons_);
+  Speed speed = ledger_.Judge(recipe, before, options_.least_effect, comparisons_);
   waiting_[place] = speed == Speed::kNear && may_wait && *row.on_top < 1 + kSmallGain;
   if (waiting_[place]) {
     return end(Fate::kNoGain, "near the limit; looked at again when the others had their turn",
@@ -223,7 +223,7 @@ Campaign::Trying Campaign::Decide(std::size_t place, const Recipe& recipe, const
     }
     trial = std::move(*again);
     contrast = measured();
-    speed = ledger_.Judge(contrast, options_.least_effect, comparisons_);
+    speed = ledger_.Judge(recipe, before, options_.least_effect, comparisons_);
   }
   if (speed != Speed::kFaster) {
     const bool slower =

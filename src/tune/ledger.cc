@@ -15,6 +15,18 @@ double Mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+// Runs that are compared with the same few others do not err independently; by simulation.
+constexpr double kTogether = 0.1;
+
+double Squares(const std::vector<double>& values) {
+  const double mean = Mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return squares;
+}
+
+double OneOver(std::size_t count) { return 1.0 / static_cast<double>(count); }
+
 }  // namespace
 
 double Contrast::factor() const { return std::exp(log_gain); }
@@ -48,34 +60,31 @@ std::optional<double> Ledger::Wall(const Recipe& recipe) const {
   return entry->wall_s;
 }
 
-double Ledger::Squares(int& degrees) const {
-  double squares = 0;
-  degrees = 0;
-  for (const auto& [key, entry] : entries_) {
-    const double mean = Mean(entry.log_rates);
-    for (const double rate : entry.log_rates) squares += (rate - mean) * (rate - mean);
-    degrees += static_cast<int>(entry.log_rates.size()) - 1;
-  }
-  return squares;
-}
-
 std::optional<double> Ledger::noise() const {
-  int degrees = 0;
-  const double squares = Squares(degrees);
+  double squares = 0;
+  std::size_t degrees = 0;
+  for (const auto& [key, entry] : entries_) {
+    squares += Squares(entry.log_rates);
+    degrees += entry.log_rates.size() - 1;
+  }
   if (degrees == 0) return std::nullopt;
-  return std::sqrt(squares / degrees);
+  return std::sqrt(squares / static_cast<double>(degrees));
 }
 
-int Ledger::degrees() const {
+// A recipe that scatters more than others says nothing about them.
+Ledger::Scatter Ledger::ScatterOf(const std::set<const Entry*>& entries) const {
+  double squares = 0;
   int degrees = 0;
-  Squares(degrees);
-  return degrees + kUsualRuns;
-}
-
-double Ledger::scatter() const {
-  int degrees = 0;
-  const double squares = Squares(degrees) + kUsualRuns * kUsualNoise * kUsualNoise;
-  return std::max(std::sqrt(squares / (degrees + kUsualRuns)), kLeastNoise);
+  for (const Entry* entry : entries) {
+    if (entry == nullptr) continue;
+    squares += Squares(entry->log_rates);
+    degrees += static_cast<int>(entry->log_rates.size()) - 1;
+  }
+  // What is usual elsewhere makes it surer, never smaller.
+  const int all = degrees + kUsualRuns;
+  const double with_usual = (squares + kUsualRuns * kUsualNoise * kUsualNoise) / all;
+  const double seen = degrees > 0 ? squares / degrees : 0;
+  return {std::max(std::sqrt(std::max(with_usual, seen)), kLeastNoise), all};
 }
 
 Contrast Ledger::Compare(const Recipe& recipe, const Recipe& against) const {
@@ -83,20 +92,33 @@ Contrast Ledger::Compare(const Recipe& recipe, const Recipe& against) const {
   HONE_CHECK(a != nullptr && b != nullptr);
   Contrast contrast;
   contrast.log_gain = Mean(a->log_rates) - Mean(b->log_rates);
-  const double runs = 1.0 / static_cast<double>(a->log_rates.size()) +
-                      1.0 / static_cast<double>(b->log_rates.size());
-  contrast.error = scatter() * std::sqrt(runs);
+  contrast.error = ScatterOf({a, b, Find({})}).sigma *
+                   std::sqrt(OneOver(a->log_rates.size()) + OneOver(b->log_rates.size()));
   return contrast;
 }
 
-Speed Ledger::Judge(const Contrast& contrast, double least_effect, std::size_t candidates) const {
+Speed Ledger::Judge(const Recipe& recipe, const Recipe& against, double least_effect,
+                    std::size_t candidates) const {
+  const Entry *a = Find(recipe), *b = Find(against);
+  const Contrast contrast = Compare(recipe, against);
   const double least = std::log1p(least_effect);
+  const Scatter others = ScatterOf({b, Find({})});
   // Worth another look only above one run's noise: below it a gain of twice the noise is unlikely.
-  if (contrast.log_gain <= std::max(least, scatter())) return Speed::kNotFaster;
+  if (contrast.log_gain <= std::max(least, others.sigma)) return Speed::kNotFaster;
   const double alpha = kFamilyAlpha / static_cast<double>(std::max<std::size_t>(candidates, 1)) /
                        static_cast<double>(kMostLooks);
-  const double quantile = stats::StudentQuantile(1 - alpha, degrees());
-  return contrast.log_gain > quantile * contrast.error ? Speed::kFaster : Speed::kNear;
+  const int degrees = ScatterOf({a, b, Find({})}).degrees;
+  if (contrast.log_gain > stats::StudentQuantile(1 - alpha, degrees) * contrast.error) {
+    return Speed::kFaster;
+  }
+  // Every run of it lies above: each alone would by chance with the root of alpha only. One run
+  // that is faster by much more than the others does not count against it here.
+  const double worst =
+      *std::min_element(a->log_rates.begin(), a->log_rates.end()) - Mean(b->log_rates);
+  const double share = std::pow(alpha * kTogether, OneOver(a->log_rates.size()));
+  const double limit = stats::StudentQuantile(1 - share, others.degrees) * others.sigma *
+                       std::sqrt(1 + OneOver(b->log_rates.size()));
+  return worst > std::max(least, limit) ? Speed::kFaster : Speed::kNear;
 }
 
 }  // namespace hone::tune

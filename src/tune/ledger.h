@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,23 +48,25 @@ class Ledger {
   // Scatter of one run around the mean of its recipe, relative, pooled over all recipes that ran
   // more than once; none where none did.
   std::optional<double> noise() const;
-  // The same with the usual noise counted in, and how many degrees of freedom it has: what
-  // decisions are made by.
-  double scatter() const;
-  int degrees() const;
 
-  // Both ran.
+  // Both ran. The error is by the scatter of both and of the untouched program.
   Contrast Compare(const Recipe& recipe, const Recipe& against) const;
   // By the rule of docs/design/tune.md. `candidates`: how many are tried in the whole search.
-  Speed Judge(const Contrast& contrast, double least_effect, std::size_t candidates) const;
+  Speed Judge(const Recipe& recipe, const Recipe& against, double least_effect,
+              std::size_t candidates) const;
 
  private:
   struct Entry {
     std::vector<double> log_rates;
     double wall_s = 0;
   };
+  // Of one run around the mean of its recipe, the usual noise counted in.
+  struct Scatter {
+    double sigma = 0;
+    int degrees = 0;
+  };
+  Scatter ScatterOf(const std::set<const Entry*>& entries) const;
   const Entry* Find(const Recipe& recipe) const;
-  double Squares(int& degrees) const;
 
   std::map<std::string, Entry> entries_;
 };
