@@ -230,7 +230,7 @@ Campaign::Trying Campaign::Decide(std::size_t place, const Recipe& recipe, const
         contrast.log_gain < -std::max(std::log1p(options_.least_effect), 2 * contrast.error);
     return end(slower ? Fate::kSlower : Fate::kNoGain,
                speed == Speed::kNear ? fmt::format("cannot be told from the noise of {} of a run",
-                                                   Percent(ledger_.scatter()))
+                                                   Percent(ledger_.noise().value_or(0)))
                                      : fmt::format("{} on top of {}", Times(*row.on_top),
                                                    Count(before.size(), "treatment")),
                Trying::kMeasured);
