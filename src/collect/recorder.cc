@@ -168,7 +168,9 @@ void* WriterMain(void*) {
   g_control.Set(wire::ProcessState::kEnded);
   g_phase.store(Phase::kFinished, std::memory_order_release);
   FutexWake(g_finished);
-  return nullptr;
+  // The process is ending, and takes this thread with it. Returning would run destructors of
+  // whatever others keep per thread (torch does), in libraries that are being taken down.
+  for (;;) pause();
 }
 
 }  // namespace

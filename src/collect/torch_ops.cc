@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
@@ -16,6 +17,7 @@
 #include "collect/torch_arguments.h"
 #include "collect/torch_layout.h"
 #include "collect/torch_library.h"
+#include "collect/torch_trial.h"
 
 namespace hone::collect {
 namespace {
@@ -135,6 +137,9 @@ class OperatorSource final : public Source {
     AddOnce(user_, MakeCallback(OnStart<wire::HostKind::kUser>, OnUserEnd, kUserScope));
   }
   void Close() noexcept override {
+    // Where the process ends, torch may be taken down already: its list of callbacks is not
+    // touched, and those that still come find nothing recorded.
+    if (RecorderFinishing()) return;
     Arguments(false);
     Remove(op_);
     Remove(script_);
@@ -212,11 +217,26 @@ int TorchReady() noexcept {
   g_found.store(true);
   if (!StartRecorder()) return -4;
   AddSource(g_source);
+  // Registered after torch's own list of callbacks was made, so it runs before that is destroyed;
+  // the recorder's own handler is from before it, and a window that closes then would write into
+  // what was freed.
+  std::atexit([] { FinishRecorder(); });
   return 0;
 }
 
+void TorchWithoutPython() noexcept {
+  static std::atomic<bool> tried{false};
+  void* const library = FindLoaded("libtorch_cpu.so");
+  if (library == nullptr || tried.exchange(true) || TorchReady() != 0 || !Recording()) return;
+  if (TryOperators(library) == TrialResult::kFailed) {
+    TorchRefuse(
+        "this torch calls back otherwise than the recorder expects: an operator ran and was not "
+        "seen; operators are not recorded");
+  }
+}
+
 void TorchLook() noexcept {
-  if (!g_found.load() && !g_refused.load() && LibrariesChanged()) TorchReady();
+  if (!g_found.load() && !g_refused.load() && LibrariesChanged()) TorchWithoutPython();
 }
 
 void TorchRefuse(const char* why) noexcept {
