@@ -20,8 +20,12 @@ void TorchWithoutPython() noexcept;
 // The same once torch was loaded. Cheap while nothing new was. Writer thread.
 void TorchLook() noexcept;
 void TorchRefuse(const char* why) noexcept;
+// Unregisters without a word: operators are seen otherwise (torch_emitted.h), or not at all.
+void TorchLetGo() noexcept;
 const char* TorchWhy() noexcept;
 std::uint64_t TorchOperatorsSeen() noexcept;
+// A slice of torch's ended, by its name: counted, and a step where its name says so.
+void TorchEnded(std::uint32_t name) noexcept;
 
 // Stages 1 and 2 of hone_torch_probe (collect/torch_layout.h).
 int TorchProbe(int stage) noexcept;
