@@ -102,7 +102,7 @@ def profiler():
 
 
 MODES = {"windows": windows, "threads": threads_come_and_go, "loader": loader, "forks": forks,
-         "profiler": profiler, "ends_at_once": ends_at_once}
+         "profiler": profiler, "emitted": threads_come_and_go, "ends_at_once": ends_at_once}
 
 if __name__ == "__main__":
     MODES[sys.argv[1]]()
