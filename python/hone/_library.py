@@ -19,6 +19,7 @@ _FUNCTIONS = {
     "hone_last_operator": ("z", ""),
     "hone_own": (None, "i"),
     "hone_torch_refuse": (None, "z"),
+    "hone_torch_emitted": (None, "i"),
     "hone_torch_probe": ("i", "i"),
     "hone_python_ready": ("i", "i"),
     "hone_framework": (None, "z"),

@@ -31,22 +31,47 @@ def _tell_versions(torch):
             info(key, value)
 
 
+_NO_FUNCTION = -3  # of hone_torch_ready: torch does not have what the recorder needs
+
+
 def _watch_operators(torch):
-    if library.torch_ready() != 0 or not library.recording():
+    ready = library.torch_ready()
+    if ready not in (0, _NO_FUNCTION) or not library.recording():
         return  # the recorder has said why; or no window is open, and nothing can be tested now
     library.own(1)  # what the tests run is not the program's
     try:
-        trouble = _trouble(torch)
-        if trouble:
-            library.torch_refuse(trouble.encode())
-            return
-        _probe(torch)
+        trouble = _trouble(torch) if ready == 0 else _why()
+        if not trouble:
+            _probe(torch)
+        elif not _let_torch_tell(torch, trouble):
+            refuse = library.torch_refuse if ready == 0 else lambda why: library.loss(b"operators", why)
+            refuse((trouble + "; operators are not recorded").encode())
     finally:
         library.own(0)
 
 
-def _trouble(torch):
+def _why():
+    return (library.why() or b"").decode("utf-8", "replace") or "this torch cannot be called back"
+
+
+def _let_torch_tell(torch, trouble):
+    """The other way: torch itself names each operator. Whether operators are seen that way."""
+    from . import _emitted
+
+    library.torch_emitted(1)
+    way = _emitted.start(torch, lambda: _trouble(torch, once=False))
+    if not way:
+        library.torch_emitted(0)
+        return False
+    # Read by the importer; a person reads it beside the verdict on the trace.
+    info("operators_by", "%s, because %s" % (way, trouble))
+    return True
+
+
+def _trouble(torch, once=True):
     """What the recorder missed of an operator that surely ran; None: nothing."""
+    if once and os.environ.get("HONE_TEST_SELF_TEST") == "fail":  # of tests: as if another torch were here
+        return "the self-test was told to fail"
     x = torch.ones(3)
     seen = library.operators_seen()
     torch.mul(x, x)
@@ -55,7 +80,7 @@ def _trouble(torch):
     # One on this thread; threads of the program may have added theirs.
     if more < 1 or last != "aten::mul":
         return ("torch %s calls back otherwise than the recorder expects: 1 operator ran, %d were seen, "
-                "the last as %r; operators are not recorded" % (torch.__version__, more, last))
+                "the last as %r" % (torch.__version__, more, last))
     return None
 
 

@@ -110,6 +110,20 @@ void SortBySelf(std::vector<PythonRow>& rows) {
   });
 }
 
+// Where the recorder could not read this Python it said why, among what else it missed:
+// "operators: …; python: in this Python's memory was not found: …; no Python lines in …".
+std::string WhyNotRecorded(const trace::Trace& trace) {
+  std::string text = "no stacks of Python were recorded";
+  const std::string_view said = trace.losses[LossKind::kNotRecorded].first_detail;
+  constexpr std::string_view kPython = "python: ";
+  std::size_t at = said.starts_with(kPython) ? 0 : said.find("; python: ");
+  if (at == std::string_view::npos) return text;
+  at = said.find(kPython, at);
+  text += ": ";
+  text += said.substr(at + kPython.size(), said.find(';', at) - at - kPython.size());
+  return text;
+}
+
 }  // namespace
 
 Known<PythonFacts> MeasurePython(const trace::Trace& trace, const Lineage& lineage,
@@ -120,9 +134,11 @@ Known<PythonFacts> MeasurePython(const trace::Trace& trace, const Lineage& linea
       std::any_of(trace.op_details.begin(), trace.op_details.end(),
                   [](const trace::OpDetail& detail) { return detail.stack != StringId::kEmpty; });
   if (!frames && !stacks && trace.samples.size() == 0) {
+    if (trace.info.format == trace::Format::kHone) {
+      return Known<PythonFacts>::Absent(WhyNotRecorded(trace));
+    }
     return Known<PythonFacts>::Absent(
-        trace.info.format == trace::Format::kHone ? "no stacks of Python were recorded"
-        : trace.info.format == trace::Format::kNsys
+        trace.info.format == trace::Format::kNsys
             ? "Python frames are not read from Nsight Systems exports"
         : trace.info.with_stack == 0
             ? "with_stack was off"

@@ -52,6 +52,22 @@ TEST(PythonTime, AbsentSaysWhy) {
   EXPECT_FALSE(Measure(TraceSketch().Finish()).has_value());
 }
 
+TEST(PythonTime, AbsentSaysWhatTheRecorderSaid) {
+  const auto why = [](const char* said) {
+    TraceSketch sketch;
+    sketch.Op("aten::mm", 0, 1);
+    Trace& trace = sketch.builder().trace();
+    trace.info.format = trace::Format::kHone;
+    if (said != nullptr) trace.losses.Add(LossKind::kNotRecorded, 1, 0, said);
+    return std::string(Measure(sketch.Finish()).why_not());
+  };
+  const std::string none = "no stacks of Python were recorded";
+  EXPECT_EQ(why(nullptr), none);
+  EXPECT_EQ(why("copies: of python: none"), none);
+  EXPECT_EQ(why("python: not found: frames; no Python lines"), none + ": not found: frames");
+  EXPECT_EQ(why("copies 3; python: PyPy is not CPython"), none + ": PyPy is not CPython");
+}
+
 // main 0…100 calls f 10…60, which calls itself 20…40 and a built-in 45…50.
 TEST(PythonTime, SelfTotalAndRecursion) {
   TraceSketch sketch;

@@ -7,6 +7,7 @@
 #include "collect/recorder.h"
 #include "collect/slices.h"
 #include "collect/source.h"
+#include "collect/torch_emitted.h"
 #include "collect/torch_ops.h"
 #include "wire/table.h"
 
@@ -32,6 +33,7 @@ void hone_own(int on) noexcept {
   if (ThreadState* const state = GetThreadState()) state->own = on != 0;
 }
 void hone_torch_refuse(const char* why) noexcept { TorchRefuse(why); }
+void hone_torch_emitted(int on) noexcept { UseEmittedOperators(on != 0); }
 int hone_torch_probe(int stage) noexcept { return TorchProbe(stage); }
 
 int hone_python_ready(int stage) noexcept {

@@ -27,6 +27,9 @@ const char* hone_last_operator(void) noexcept;
 void hone_own(int on) noexcept;
 // Unregisters the operators' callback for good: the self-test failed.
 void hone_torch_refuse(const char* why) noexcept;
+// 1: the callback is given up for operators as torch itself tells them (torch_emitted.h), which the
+// caller makes it do. 0: not even that.
+void hone_torch_emitted(int on) noexcept;
 // The self-test of shapes and sequence numbers: between begin and end the caller runs known
 // operators; see collect/torch_layout.h.
 int hone_torch_probe(int stage) noexcept;

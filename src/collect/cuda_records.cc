@@ -100,8 +100,11 @@ void CudaRecords::Api(const std::uint8_t* from, std::size_t bytes, std::uint32_t
   const CudaTuning::Api level = domain == gpu::kRuntimeDomain ? runtime_ : driver_;
   if (!api_.Wanted(domain, r.cbid, level, events_)) return;
   const std::uint64_t start = Time(r.start);
+  const CudaUse use = api_.UseOf(domain, r.cbid);
+  const bool may_wait = use == CudaUse::kSync || use == CudaUse::kCopy;
   output.Row(Table::kApi, r.thread, start, Span(start, Time(r.end)), domain, r.cbid,
-             api_.NameOf(domain, r.cbid), Correlation(r.correlation), r.result, 0);
+             api_.NameOf(domain, r.cbid), Correlation(r.correlation), r.result,
+             may_wait ? sites_.FrameOf(r.thread, r.end) : 0);
 }
 
 void CudaRecords::Sync(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {

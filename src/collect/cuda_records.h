@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "collect/cuda_api.h"
+#include "collect/cuda_sites.h"
 #include "collect/source.h"
 #include "gpu/cupti.h"
 
@@ -13,7 +14,8 @@ namespace hone::collect {
 
 class CudaRecords {
  public:
-  CudaRecords(const gpu::Cupti& cupti, CudaApi& api) : cupti_(cupti), api_(api) {}
+  CudaRecords(const gpu::Cupti& cupti, CudaApi& api, const CudaSites& sites)
+      : cupti_(cupti), api_(api), sites_(sites) {}
 
   // Which API calls to keep: CUPTI may have had to record them all.
   void Keep(CudaTuning::Api runtime, CudaTuning::Api driver, bool events) noexcept {
@@ -64,6 +66,7 @@ class CudaRecords {
 
   const gpu::Cupti& cupti_;
   CudaApi& api_;
+  const CudaSites& sites_;
   CudaTuning::Api runtime_ = CudaTuning::Api::kAll, driver_ = CudaTuning::Api::kAll;
   bool events_ = true, converts_ = false;
   std::uint64_t theirs_ = 0, ours_ = 0;

@@ -14,6 +14,7 @@
 #include "collect/cuda_devices.h"
 #include "collect/cuda_records.h"
 #include "collect/cuda_session.h"
+#include "collect/cuda_sites.h"
 #include "collect/recorder.h"
 #include "collect/slices.h"
 #include "collect/source.h"
@@ -81,6 +82,7 @@ class CudaSource final : public Source {
   void Forked() noexcept override {
     dead_.store(true);
     CudaCalls::Forked();
+    CudaSites::Forked();
   }
 
   void Yield(const char* who) noexcept;
@@ -105,7 +107,8 @@ class CudaSource final : public Source {
   CudaTuning tuning_;
   CudaBuffers buffers_;
   CudaSession session_{cupti_, api_, tuning_};
-  CudaRecords records_{cupti_, api_};
+  CudaSites sites_;
+  CudaRecords records_{cupti_, api_, sites_};
   std::atomic<bool> ended_{true};  // nothing is with CUPTI, nothing is on
   // Under the gate:
   bool open_ = false;
@@ -129,8 +132,6 @@ void Requested(std::uint8_t** buffer, std::size_t* size, std::size_t* records) {
 void Completed(void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
   g_source.load(std::memory_order_acquire)->buffers().Complete(buffer, valid);
 }
-
-std::uint64_t Clock() { return Ticks(); }
 
 bool CudaSource::Start() noexcept {
   if (!gpu::LoadCupti(cupti_)) {
@@ -181,7 +182,7 @@ void CudaSource::SayNotes() noexcept {
 
 void CudaSource::SwitchOn() noexcept {
   buffers_.Prepare(tuning_.ready);
-  if (!session_.registered()) session_.Register(Requested, Completed, Clock);
+  if (!session_.registered()) session_.Register(Requested, Completed, ClockWithSites);
   if (!session_.Enable()) NoteLoss("cuda", 1, session_.why());
   SayNotes();
   completed_at_open_ = buffers_.completed();
@@ -239,6 +240,7 @@ void CudaSource::Detach() noexcept {
 }
 
 void CudaSource::Decode(Output& output) noexcept {
+  sites_.Drain();
   for (;;) {
     const CudaBuffers::Full full = buffers_.TakeOldest();
     if (full.data == nullptr) return;

@@ -11,7 +11,7 @@
 
 #include "collect/options.h"
 #include "collect/recorder.h"
-#include "collect/torch_library.h"
+#include "collect/torch_ops.h"
 
 namespace hone::collect {
 namespace {
@@ -44,8 +44,10 @@ __attribute__((constructor)) void Loaded() {
   if (!RecorderWanted()) return;
   pthread_atfork(nullptr, nullptr, ForkedRecorder);
   std::atexit([] { FinishRecorder(); });
-  // A program linked with PyTorch: its libraries are mapped before we run.
-  if (FindLoaded("libtorch_cpu.so") != nullptr || IsBarePython()) StartRecorder();
+  // A program linked with PyTorch: its libraries are mapped before we run, and have run their own
+  // constructors, since the loader begins at the far end of its list.
+  TorchWithoutPython();
+  if (IsBarePython()) StartRecorder();
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include "collect/python_frames.h"
 #include "collect/recorder.h"
 #include "collect/slices.h"
+#include "collect/torch_emitted.h"
+#include "collect/torch_ops.h"
 
 namespace hone::collect {
 namespace {
@@ -102,6 +104,8 @@ std::uint32_t MessageOf(const EventAttributes* attributes) {
 
 // --- What the callbacks do ----------------------------------------------------------------------
 
+std::uint32_t OfText(const void* what);
+
 // What NVTX wants back of push and pop: the depth, or a negative number. Nobody reads it.
 int Push(const void* key, std::uint32_t (*name_of)(const void*), const void* what) {
   if (!RecorderStarted()) return -1;
@@ -114,19 +118,30 @@ int Push(const void* key, std::uint32_t (*name_of)(const void*), const void* wha
     return -1;
   }
   const std::uint32_t frame = Recording() && state.op_depth == 0 ? FrameHere() : 0;
+  if (EmittedOperators() && name_of == OfText && what != nullptr) {
+    const EmittedName torchs = ParseEmitted(static_cast<const char*>(what));
+    if (torchs.by_torch) {
+      BeginSlice(state, key, InternName(torchs.name), torchs.kind, torchs.sequence, frame);
+      return static_cast<int>(state.depth) - 1;
+    }
+  }
   BeginSlice(state, key, Recording() ? name_of(what) : kUnnamed, wire::HostKind::kRange, -1, frame);
   return static_cast<int>(state.depth) - 1;
 }
 
 int Pop(const void* key) {
   if (t_state == nullptr) return -1;
-  const Guest guest(t_state);
-  if (!guest) return -1;
-  if (t_skipped > 0) {
-    --t_skipped;
-    return -1;
+  std::uint32_t name = kUnnamed;
+  {
+    const Guest guest(t_state);
+    if (!guest) return -1;
+    if (t_skipped > 0) {
+      --t_skipped;
+      return -1;
+    }
+    name = EndSlice(*t_state, key);
   }
-  EndSlice(*t_state, key);
+  if (name != kUnnamed && EmittedOperators()) TorchEnded(name);
   return static_cast<int>(t_state->depth);
 }
 

@@ -8,4 +8,8 @@ namespace hone::collect {
 // threads can tell it from the program's. False when there is none to be had.
 bool StartOwnThread(const char* name, void* (*main)(void*), void* argument) noexcept;
 
+// Whether the program's threads have all ended, its first by pthread_exit: then only ours keep the
+// process alive, and it should end. Two system calls and a read of /proc while it has not.
+bool OnlyOwnThreadsLeft() noexcept;
+
 }  // namespace hone::collect

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 
@@ -137,16 +138,25 @@ void HonourWishes() {
 void* WriterMain(void*) {
   // Nothing this thread does is the program's.
   if (ThreadState* const state = GetThreadState()) state->busy = true;
-  std::uint64_t last_anchor = 0, last_flush = 0;
+  std::uint64_t last_anchor = 0, last_flush = 0, last_look = MonotonicNanos();
+  bool alone = false;  // the program's threads are gone
   for (;;) {
     const std::uint32_t wake = g_wake.load(std::memory_order_acquire);
     const bool finishing = g_phase.load(std::memory_order_acquire) == Phase::kFinishing;
     if (!finishing && g_want.load() == Want::kNothing) {
       // After the last window there is nothing to wait for but the end.
       const bool asleep = !g_recording.load() && TheWindow().number() > 0;
-      FutexWait(g_wake, wake, asleep ? 3600 * kAnchorNanos : kRoundNanos);
+      FutexWait(g_wake, wake, asleep ? kAnchorNanos : kRoundNanos);
     }
     if (g_phase.load(std::memory_order_acquire) == Phase::kFinishing) break;
+    if (MonotonicNanos() - last_look >= kAnchorNanos) {
+      last_look = MonotonicNanos();
+      if (OnlyOwnThreadsLeft()) {
+        Phase running = Phase::kRunning;
+        alone = g_phase.compare_exchange_strong(running, Phase::kFinishing);
+        break;
+      }
+    }
     if (!g_python_hook.load(std::memory_order_relaxed)) TorchLook();
     HonourWishes();
     if (!g_recording.load()) continue;
@@ -168,7 +178,10 @@ void* WriterMain(void*) {
   g_control.Set(wire::ProcessState::kEnded);
   g_phase.store(Phase::kFinished, std::memory_order_release);
   FutexWake(g_finished);
-  return nullptr;
+  if (alone) std::exit(0);  // as the last of the program's threads would have done
+  // The process is ending, and takes this thread with it. Returning would run destructors of
+  // whatever others keep per thread (torch does), in libraries that are being taken down.
+  for (;;) pause();
 }
 
 }  // namespace

@@ -149,6 +149,13 @@ void ProbeOthers(const std::uint8_t* function, const char* name) {
     if (values[1].tag == values[2].tag && low == 0.25) g_torch_layout.double_tag = values[1].tag;
   } else if (std::strcmp(name, "aten::sum") == 0 && ReadInputs(function, inputs, 4, values)) {
     if ((values[2].payload & 0xFF) == 1) g_torch_layout.bool_tag = values[2].tag;
+  } else if (std::strcmp(name, "aten::dropout") == 0 && ReadInputs(function, inputs, 3, values)) {
+    double share = 0;
+    std::memcpy(&share, &values[1].payload, sizeof(share));
+    if (share == 0.25 && values[1].tag != values[2].tag) {
+      g_torch_layout.double_tag = values[1].tag;
+      g_torch_layout.bool_tag = values[2].tag;
+    }
   }
 }
 

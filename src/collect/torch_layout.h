@@ -7,6 +7,7 @@
 //   torch.mul(x, x) four times; torch.mul(d, d); torch.mul(i, i); torch.transpose(x, 0, 2);
 //   torch.permute(x, (2, 0, 1)); torch.clamp(x, 0.25, 0.75); torch.sum(x, (1,), True)
 //
+// or, from C++ (torch_trial.h), torch.dropout(x, 0.25, False) for the last two,
 // and here every place is searched that holds the values known, in all of them. What is not found
 // is not recorded, and the file says so.
 #pragma once

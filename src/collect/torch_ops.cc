@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
@@ -16,6 +17,7 @@
 #include "collect/torch_arguments.h"
 #include "collect/torch_layout.h"
 #include "collect/torch_library.h"
+#include "collect/torch_trial.h"
 
 namespace hone::collect {
 namespace {
@@ -52,6 +54,16 @@ std::atomic<bool> g_found{false}, g_refused{false};
 std::atomic<std::uint64_t> g_seen{0};
 const char* g_why = "";
 
+void CountSeen() {
+  g_seen.store(g_seen.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void NoteStepOf(std::uint32_t name) {
+  const NameRole role = RoleOf(name);
+  if (role == NameRole::kOptimizerStep) NoteStep(StepSign::kOptimizer);
+  if (role == NameRole::kLoaderNext) NoteStep(StepSign::kLoader);
+}
+
 // A child of a fork has the callbacks and no recorder yet: its first operator starts one.
 bool Ready() { return RecorderStarted() || (RecorderWanted() && StartRecorder()); }
 
@@ -77,9 +89,7 @@ Context OnStart(const void* function) noexcept {
 void OnEnd(const void* function, void*) noexcept {
   if (t_state == nullptr) return;
   const Guest guest(t_state);
-  if (guest && EndSlice(*t_state, function) != kUnnamed) {
-    g_seen.store(g_seen.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  if (guest && EndSlice(*t_state, function) != kUnnamed) CountSeen();
 }
 
 void OnUserEnd(const void* function, void*) noexcept {
@@ -89,10 +99,7 @@ void OnUserEnd(const void* function, void*) noexcept {
     const Guest guest(t_state);
     if (guest) name = EndSlice(*t_state, function);
   }
-  if (name == kUnnamed) return;
-  const NameRole role = RoleOf(name);
-  if (role == NameRole::kOptimizerStep) NoteStep(StepSign::kOptimizer);
-  if (role == NameRole::kLoaderNext) NoteStep(StepSign::kLoader);
+  if (name != kUnnamed) NoteStepOf(name);
 }
 
 // Comes after OnStart of the same operator, and adds to what it began.
@@ -125,6 +132,7 @@ class OperatorSource final : public Source {
  public:
   const char* name() const noexcept override { return "operators"; }
   void Open() noexcept override {
+    if (g_refused.load()) return;
     if (!Wanted("ops")) {
       AddOnce(user_, MakeCallback(OnStart<wire::HostKind::kUser>, OnUserEnd, kUserScope));
       return;
@@ -135,11 +143,15 @@ class OperatorSource final : public Source {
     AddOnce(user_, MakeCallback(OnStart<wire::HostKind::kUser>, OnUserEnd, kUserScope));
   }
   void Close() noexcept override {
+    // Where the process ends, torch may be taken down already: its list of callbacks is not
+    // touched, and those that still come find nothing recorded.
+    if (RecorderFinishing()) return;
+    const bool returns = GetOptions().every != 0 && !g_refused.load();
     Arguments(false);
     Remove(op_);
     Remove(script_);
     Remove(backward_);
-    if (GetOptions().every == 0) Remove(user_);
+    if (!returns) Remove(user_);
   }
   void Drain(Output& output, bool) noexcept override { WriteArguments(output); }
   // The callbacks are the child's as well.
@@ -204,25 +216,51 @@ int TorchReady() noexcept {
   Find(library, "_ZNK2at14RecordFunction4nameEv", g_torch.name);
   Find(library, "_ZN2at15sequence_number4peekEv", g_torch.peek_sequence);
   if (g_torch.add == nullptr || g_torch.remove == nullptr || g_torch.name == nullptr) {
-    g_why = "this PyTorch does not export at::addGlobalCallback, so its operators cannot be seen";
+    g_why = "this PyTorch does not export at::addGlobalCallback";
     g_refused.store(true);
-    NoteLoss("operators", 1, g_why);
+    StartRecorder();
     return -3;
   }
   g_found.store(true);
   if (!StartRecorder()) return -4;
   AddSource(g_source);
+  // Registered after torch's own list of callbacks was made, so it runs before that is destroyed;
+  // the recorder's own handler is from before it, and a window that closes then would write into
+  // what was freed.
+  std::atexit([] { FinishRecorder(); });
   return 0;
 }
 
+void TorchWithoutPython() noexcept {
+  static std::atomic<bool> tried{false};
+  void* const library = FindLoaded("libtorch_cpu.so");
+  if (library == nullptr || tried.exchange(true)) return;
+  const int ready = TorchReady();
+  if (ready == -3) NoteLoss("operators", 1, g_why);
+  if (ready != 0 || !Recording()) return;
+  if (TryOperators(library) == TrialResult::kFailed) {
+    TorchRefuse(
+        "this torch calls back otherwise than the recorder expects: an operator ran and was not "
+        "seen; operators are not recorded");
+  }
+}
+
 void TorchLook() noexcept {
-  if (!g_found.load() && !g_refused.load() && LibrariesChanged()) TorchReady();
+  if (!g_found.load() && !g_refused.load() && LibrariesChanged()) TorchWithoutPython();
+}
+
+void TorchLetGo() noexcept {
+  if (g_found.load() && !g_refused.exchange(true)) g_source.Close();
 }
 
 void TorchRefuse(const char* why) noexcept {
-  g_refused.store(true);
-  g_source.Close();
+  TorchLetGo();
   NoteLoss("operators", 1, why);
+}
+
+void TorchEnded(std::uint32_t name) noexcept {
+  CountSeen();
+  NoteStepOf(name);
 }
 
 const char* TorchWhy() noexcept { return g_why; }

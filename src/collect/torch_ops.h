@@ -3,8 +3,9 @@
 // exported functions of libtorch_cpu, found by name.
 //
 // The callback object has been 40 bytes since 1.13 (two functions, a probability, ten scopes, three
-// flags); whether this build agrees is tested from Python right after registration
-// (hone_torch_ready, python/hone), and a build that does not is left alone.
+// flags); whether this build agrees is tested right after registration, from Python
+// (hone_torch_ready, python/hone) or without it (torch_trial.h), and a build that does not is left
+// alone.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,18 @@ namespace hone::collect {
 
 // Finds torch and registers. 0, or a negative number with the reason in TorchWhy.
 int TorchReady() noexcept;
-// For programs whose Python start-up file did not run, and for C++ programs: registers once torch
-// is there. Cheap while nothing new was loaded. Writer thread.
+// For C++ programs, and for Python that ran no start-up file: TorchReady and the self-test, once.
+// A program linked with torch has it done before its main; nothing when torch is not there.
+void TorchWithoutPython() noexcept;
+// The same once torch was loaded. Cheap while nothing new was. Writer thread.
 void TorchLook() noexcept;
 void TorchRefuse(const char* why) noexcept;
+// Unregisters without a word: operators are seen otherwise (torch_emitted.h), or not at all.
+void TorchLetGo() noexcept;
 const char* TorchWhy() noexcept;
 std::uint64_t TorchOperatorsSeen() noexcept;
+// A slice of torch's ended, by its name: counted, and a step where its name says so.
+void TorchEnded(std::uint32_t name) noexcept;
 
 // Stages 1 and 2 of hone_torch_probe (collect/torch_layout.h).
 int TorchProbe(int stage) noexcept;

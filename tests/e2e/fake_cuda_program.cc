@@ -9,9 +9,11 @@
 //   yield WHO | resume    another tool takes CUPTI, and gives it back
 //   step | begin NAME | end
 //   sleep MS | fork | exit CODE | _exit CODE | kill
+//   leave                 the first thread ends, and soon after it another one, the program's last
 //   check                 fails unless the recorder is recording
 // Started by itself, outside `hone run`, it records into ./run with the libraries beside it.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,6 +24,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -120,6 +123,9 @@ bool Player::Play(const std::string& line) {
     code = std::stoi(rest);
     ended = true;
     if (verb == "_exit") _exit(code);
+  } else if (verb == "leave") {
+    std::thread([] { usleep(20'000); }).detach();
+    pthread_exit(nullptr);
   } else if (verb == "kill") {
     kill(getpid(), SIGKILL);
   } else {

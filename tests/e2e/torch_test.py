@@ -61,6 +61,18 @@ class Torch(harness.Case):
         done = self.run_hone([self.python, program, "60"], ["--steps", "20"])
         self.assertEqual(done.stdout, bare.stdout, done.stderr)
 
+    def test_without_start_up_files(self):
+        """The writer finds torch by itself; the window is still open when torch is taken down."""
+        program = self.script(TRAIN, "train.py")
+        bare = subprocess.run([self.python, "-I", program, "60"], capture_output=True, check=True)
+        for flags, options in ((["-I"], ["--all"]), (["-E"], ["--steps", "20"])):
+            done = self.run_hone([self.python, *flags, program, "60"], options)
+            self.assertEqual((done.returncode, done.stdout), (0, bare.stdout), done.stderr)
+            (file,) = self.processes(done.out)
+            self.assertGreater(harness.rows_of(file, "host"), 20 * 20)
+            self.assertEqual(harness.rows_of(file, "losses"), 0)
+            self.assertTrue(self.answer(done)["trust"]["present"]["shapes"])
+
     def test_the_answer_comes_while_the_program_runs(self):
         program = self.script(TRAIN, "train.py")
         process = self.start_hone([self.python, program, "100000"], ["--steps", "10"])

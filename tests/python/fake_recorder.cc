@@ -64,6 +64,7 @@ const char* hone_last_operator(void) noexcept {
 }
 void hone_own(int on) noexcept { Say("own", on); }
 void hone_torch_refuse(const char* why) noexcept { Say("torch_refuse", why); }
+void hone_torch_emitted(int on) noexcept { Say("torch_emitted", on); }
 int hone_torch_probe(int stage) noexcept {
   Say("torch_probe", stage);
   return Answer("HONE_FAKE_TORCH_PROBE", 0);

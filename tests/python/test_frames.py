@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks that the recorder reads from Python's memory, against what Python says; on every CPython here."""
 import collections
+import subprocess
 import unittest
 
 import recorded
-from recorded import Run, program
+from recorded import BUILD, Run, program
+
+ODD = BUILD / "test-tools/libodd_python.so"
 
 
 class Frames(unittest.TestCase):
@@ -24,6 +27,37 @@ class Frames(unittest.TestCase):
         self.assertEqual(run.rows("samples"), [])
         run = Run("-c", "import time; time.sleep(0.1)", env={"HONE_COLLECT": "ops"})
         self.assertEqual(run.rows("samples", "code", "frames"), [])
+
+
+def in_a_library(python):
+    """Whether this Python is in a libpython, so that a preloaded library comes before it."""
+    code = "print('/libpython3.' in open('/proc/self/maps').read())"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True).stdout.strip() == "True"
+
+
+@unittest.skipUnless(ODD.exists(), "no odd_python (target hone_test_tools)")
+class Unknown(unittest.TestCase):
+    """An interpreter that is not what it seems is left alone, and the file says so."""
+
+    def test_left_alone(self):
+        pythons = {v: p for v, p in recorded.pythons().items() if in_a_library(p)}
+        if not pythons:
+            self.skipTest("no Python here is in a libpython")
+        code = "import time\nprint('ran')\ntime.sleep(0.25)\n"
+        for version, python in pythons.items():
+            for odd in ("code", "line", "late"):
+                with self.subTest(version=version, odd=odd):
+                    run = Run("-c", code, python=python, env={
+                        "LD_PRELOAD": "%s %s" % (ODD, recorded.LIBRARY), "HONE_ODD": odd})
+                    self.assertEqual((run.out, run.err), ("ran\n", ""))
+                    (said,) = [row[3] for row in run.rows("losses") if row[1] == "python"]
+                    self.assertIn("no Python lines in this process", said)
+                    self.assertEqual(run.rows("samples", "frames"), [])
+            # The near miss: told the truth through the same library, it is known.
+            run = Run("-c", code, python=python, env={
+                "LD_PRELOAD": "%s %s" % (ODD, recorded.LIBRARY)})
+            self.assertEqual([row for row in run.rows("losses") if row[1] == "python"], [])
+            self.assertGreater(len(run.rows("samples")), 0)
 
 
 class Samples(unittest.TestCase):

@@ -82,10 +82,39 @@ class Torch(unittest.TestCase):
             (refused,) = run.calls("torch_refuse")
             self.assertIn("operators are not recorded", refused[2])
             self.assertEqual(run.calls("torch_probe"), [])
+            # The other way was tried, and given up.
+            self.assertEqual([call[2] for call in run.calls("torch_emitted")], ["1", "0"])
 
     def test_nothing_to_register_for(self):
         run = self.run_torch("-c", "import torch", recorder=FAKE, env={"HONE_FAKE_TORCH_READY": "-3"})
         self.assertEqual(run.calls("torch_probe", "torch_refuse"), [])
+        (said,) = [call[2] for call in run.calls("loss") if call[2].startswith("operators ")]
+        self.assertIn("operators are not recorded", said)
+
+    def names_and_kinds(self, run):
+        names = {row[1]: row[2] for row in run.rows("strings")}
+        return collections.Counter((names[row[4]], row[5]) for row in run.rows("host"))
+
+    def test_operators_by_torchs_own_words(self):
+        """A torch whose callbacks fail the self-test: emit_itt gives the same operators."""
+        plain = self.run_torch(program("train.py"))
+        told = self.run_torch(program("train.py"), env={"HONE_TEST_SELF_TEST": "fail"})
+        self.assertEqual((told.out, told.err), (plain.out, plain.err))
+        (way,) = [row[2] for row in told.rows("info") if row[1] == "operators_by"]
+        self.assertIn("torch.autograd.profiler.emit_itt, because ", way)
+        self.assertFalse([row for row in plain.rows("info") if row[1] == "operators_by"])
+        self.assertEqual(self.names_and_kinds(told), self.names_and_kinds(plain))
+        self.assertGreater(self.names_and_kinds(plain)["aten::addmm", "0"], 10)
+        # Outermost ones have their line all the same.
+        self.assertGreater(sum(row[6] != "0" for row in told.rows("host")), 50)
+
+    def test_the_programs_profiler_comes_before_torchs_own_words(self):
+        bare = self.run_torch(program("own_profiler.py"), recorder=None)
+        run = self.run_torch(program("own_profiler.py"), env={"HONE_TEST_SELF_TEST": "fail"})
+        self.assertEqual(run.out, bare.out)
+        # Kineto's lines have times and numbers of processes in them.
+        self.assertEqual(len(run.err.splitlines()), len(bare.err.splitlines()), run.err)
+        self.assertGreater(len(run.rows("host")), 20)
 
     def test_threads_of_torch_are_still_the_programs_choice(self):
         # The self-test's operators must not make torch choose before the program has.

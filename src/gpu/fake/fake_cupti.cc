@@ -6,7 +6,9 @@
 //   copy bytes=4096 kind=1 …     peer target=1 …     set bytes=… …     memory bytes=… free=1 …
 //   runtime cbid=211 tid=42 …    driver cbid=307 …   sync type=1 stream=7 …
 //   overhead kind=… tid=… …      graph graph=3 …     raw kind=99 bytes=64
-//                                a record, if its kind (or function) is on. start=now: by the clock
+//                                a record, if its kind (or function) is on. start=now: by the
+//                                clock; wait=20: so many microseconds pass before end=now is asked
+//                                for
 //   complete                     gives the buffer in use back, as when it is full
 //   hold | release               buffers come back only by a forced flush | as usual
 //   foreign                      gives back a buffer that the recorder never gave
@@ -19,6 +21,8 @@
 //
 // Compiled a second time with HONE_FAKE_OLD as the library of CUDA 11.4: no choice of functions, no
 // clock of ours, shorter records.
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -157,6 +161,7 @@ void Fill(Record& r, ActivityKind kind, const Words& w) {
   r.kind = kind;
   r.start = Number(w, "start");
   r.end = r.start + Number(w, "dur");
+  if (w.count("wait") != 0) usleep(static_cast<useconds_t>(Number(w, "wait")));
   if (w.count("end") != 0) r.end = Number(w, "end");
   r.correlation = static_cast<std::uint32_t>(Number(w, "corr"));
 }

@@ -107,6 +107,17 @@ void ReportMissed(const std::map<std::string, Missed>& missed, trace::Trace& tra
   trace.losses.Add(LossKind::kNotRecorded, count, 0, detail);
 }
 
+// Where torch's callbacks were not what the recorder expects, operators came in another way, which
+// misses some: "WAY, because REASON".
+void ReportWayOfOperators(const ProcessFile& leader, trace::Trace& trace) {
+  const std::string_view by = leader.Text("operators_by");
+  if (by.empty()) return;
+  trace.losses.Add(LossKind::kMissingTable, 1, 0,
+                   fmt::format("operators of threads that Python started, and shapes: operators "
+                               "were told by {}",
+                               by));
+}
+
 void FillInfo(const Files& files, trace::Trace& trace) {
   const ProcessFile& leader = files[0];
   trace::TraceInfo& info = trace.info;
@@ -230,6 +241,7 @@ Result<trace::Trace> LoadJob(Files files, const ImportOptions& options) {
   SpreadArguments(builder, StepEnds(AddStepMarks(leader, span, builder), trace));
   span.Report(trace.losses);
   ReportMissed(missed, trace);
+  ReportWayOfOperators(leader, trace);
   if (EndsOpen(leader)) {
     trace.losses.Add(LossKind::kProcessKilled, 1, 0, fmt::format("process {}", leader.Text("pid")));
   }

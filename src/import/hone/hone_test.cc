@@ -298,6 +298,18 @@ TEST_F(HoneTest, WhatTheRecorderMissedIsSaidByKind) {
             "operators 7: no room; python: Python 3.99 is not known");
 }
 
+TEST_F(HoneTest, OperatorsThatCameInAnotherWay) {
+  Recording main(folder_, 10, 1);
+  main.Op(10, 50, 10, main.Name("aten::add"));
+  main.Row(Table::kInfo, "operators_by", "emit_itt, because the self-test failed");
+  const auto trace = LoadHone(main.path());
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(
+      trace->losses[LossKind::kMissingTable].first_detail,
+      "operators of threads that Python started, and shapes: operators were told by emit_itt, "
+      "because the self-test failed");
+}
+
 TEST_F(HoneTest, WhatIsMissingAltogetherIsMoreThanACount) {
   Recording main(folder_, 10, 1);
   main.Op(10, 50, 10, main.Name("step"), 0, wire::HostKind::kUser);
