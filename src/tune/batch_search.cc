@@ -42,7 +42,7 @@ void Campaign::TryBatches(const std::vector<std::size_t>& places) {
     const bool gained =
         row.rate && row.why.empty() && *row.rate > best * (1 + options_.least_effect);
     if (row.why.empty() && !gained) row.why = "no gain over the best before it";
-    Tell(*trial, fmt::format("{} {}{}", row.rate ? ThreeDigits(*row.rate) : "no", Unit(),
+    Tell(*trial, fmt::format("{} {}{}", row.rate ? ThreeDigits(*row.rate) : "no", RateUnit(),
                              gained ? "" : fmt::format(": {}; no larger one is tried", row.why)));
     result_.batches.push_back(row);
     if (gained && row.within_margin) {

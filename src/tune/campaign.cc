@@ -159,7 +159,7 @@ Status Campaign::Describe() {
   candidates_ = description.candidates;
   PlanSteps(first_);
   MakeRows();
-  Tell(first_, fmt::format("{} {}; {} to try", ThreeDigits(*first_.rate), Unit(),
+  Tell(first_, fmt::format("{} {}; {} to try", ThreeDigits(*first_.rate), RateUnit(),
                            Count(candidates_.size(), "candidate")));
   return Ok();
 }
@@ -222,7 +222,7 @@ Status Campaign::MeasureBaseline() {
       Tell(*trial, trouble);
       continue;
     }
-    Tell(*trial, fmt::format("{} {}", ThreeDigits(*trial->rate), Unit()));
+    Tell(*trial, fmt::format("{} {}", ThreeDigits(*trial->rate), RateUnit()));
     (i % 2 == 0 ? same : other).push_back(*trial);
   }
   if (ledger_.Runs({}) == 0) {

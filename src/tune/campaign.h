@@ -26,6 +26,12 @@ class Campaign {
  private:
   // What came of measuring a candidate.
   enum class Trying { kAdopted, kMeasured, kUseless, kNotRun };
+  // A candidate, the recipe with it, what stood before, and the last run of the recipe.
+  struct OnTrial {
+    std::size_t place = 0;
+    Recipe recipe, before;
+    Trial trial;
+  };
 
   // campaign.cc: the program as it is, the budget, single trials.
   Status Begin();
@@ -46,7 +52,7 @@ class Campaign {
                                const Candidate* candidate);
   void Tell(const Trial& trial, const std::string& decision) { listener_.Ended(trial, decision); }
   bool Usable(const Trial& trial) const;
-  std::string Unit() const { return result_.counts_samples ? "samples/s" : "steps/s"; }
+  std::string RateUnit() const { return result_.counts_samples ? "samples/s" : "steps/s"; }
 
   // forward.cc: candidates, one by one.
   void Forward(const std::vector<tune::Unit>& units, const std::string& purpose);
@@ -54,20 +60,26 @@ class Campaign {
   Trying Try(std::size_t place, const std::string& purpose);
   bool Hopeless(std::size_t place, Row& row) const;
   std::string Obstacle(const Trial& trial, const Candidate& candidate, Row& row);
-  Trying Decide(std::size_t place, const Recipe& recipe, const Recipe& before, Trial trial,
-                bool may_wait);
+  Trying Decide(OnTrial on, bool may_wait);
+  Trying Conclude(const OnTrial& on, Speed speed);
+  Trying End(const OnTrial& on, Row::Fate fate, const std::string& why, Trying came);
+  void TakeNumbers(const OnTrial& on, Row& row) const;
   std::optional<Trial> Again(const Recipe& recipe, const Candidate& candidate, Row& row);
   void Adopt(std::size_t place, const Recipe& recipe, const Recipe& before);
-  void Retry();
   Recipe With(std::size_t place) const;
   Risk RiskOf(const Recipe& recipe) const;
   Row* RowOf(const Choice& choice);
+
+  // retry.cc
+  void Retry();
 
   // finish.cc: what stands, alone and proven.
   void LeaveOneOut();
   std::optional<std::size_t> WeakestPart();
   void MeasureAlone();
   void Confirm();
+  ConfirmOrder PlanConfirmation() const;
+  void TakeProof(const bench::Benchmark& found);
   void Finish();
 
   // batch_search.cc

@@ -38,7 +38,7 @@ std::optional<std::size_t> Campaign::WeakestPart() {
       verdicts_[KeyOf(less)] = guard_->Check(*trial, RiskOf(less));
       Tell(*trial, !Usable(*trial)
                        ? fmt::format("{}: {}", WordOf(trial->ending), trial->error)
-                       : fmt::format("without it {} {}", ThreeDigits(*trial->rate), Unit()));
+                       : fmt::format("without it {} {}", ThreeDigits(*trial->rate), RateUnit()));
     }
     if (ledger_.Runs(less) == 0) continue;  // fails without it
     Contrast contrast = ledger_.Compare(incumbent_, less);
@@ -47,8 +47,8 @@ std::optional<std::size_t> Campaign::WeakestPart() {
       for (const Recipe& recipe : {incumbent_, less}) {
         const std::optional<Trial> trial = Attempt(recipe, "without", &row.candidate);
         if (!trial) break;
-        Tell(*trial,
-             fmt::format("again: {} {}", trial->rate ? ThreeDigits(*trial->rate) : "no", Unit()));
+        Tell(*trial, fmt::format("again: {} {}", trial->rate ? ThreeDigits(*trial->rate) : "no",
+                                 RateUnit()));
       }
       contrast = ledger_.Compare(incumbent_, less);
     }
@@ -93,41 +93,68 @@ void Campaign::MeasureAlone() {
       if (stopped_ || !Fits(alone)) continue;
       const std::optional<Trial> trial = Attempt(alone, "alone", &row.candidate);
       if (!trial) return;
-      Tell(*trial, Usable(*trial) ? fmt::format("{} {} alone", ThreeDigits(*trial->rate), Unit())
-                                  : fmt::format("{}: {}", WordOf(trial->ending), trial->error));
+      Tell(*trial, Usable(*trial)
+                       ? fmt::format("{} {} alone", ThreeDigits(*trial->rate), RateUnit())
+                       : fmt::format("{}: {}", WordOf(trial->ending), trial->error));
       if (ledger_.Runs(alone) == 0) continue;
     }
     row.alone = ledger_.Compare(alone, {}).factor();
   }
 }
 
-void Campaign::Confirm() {
-  if (incumbent_.empty()) return;
-  if (!options_.confirm) {
-    result_.proof = "not confirmed: that was not asked for";
-    return;
-  }
-  if (stopped_) {
-    result_.proof = "not confirmed: the search ended before (" + result_.ended + ")";
-    return;
-  }
+ConfirmOrder Campaign::PlanConfirmation() const {
   ConfirmOrder order;
   order.recipe = incumbent_;
   order.budget_s = Left();
   order.steps = steps_;
   order.least_effect = options_.least_effect;
-  const double pair = Estimate({}) + Estimate(incumbent_);
   order.timeout_s = Timeout(std::max(Estimate({}), Estimate(incumbent_)));
   order.by_samples = first_.steps->samples_per_s.has_value();
   order.random_data = first_.batches && first_.batches->random;
   order.other_batches = RiskOf(incumbent_) == Risk::kOptimization;
-  if (kFewestPairs * pair > order.budget_s) {
+  return order;
+}
+
+// One sentence: proven, or why not.
+void Campaign::TakeProof(const bench::Benchmark& found) {
+  if (found.comparisons.empty() || !found.comparisons[0].judgement.known) {
+    result_.proof = "not confirmed: fewer than three pairs were measured";
+    return;
+  }
+  const bench::Comparison& comparison = found.comparisons[0];
+  const stats::Judgement& judged = comparison.judgement;
+  result_.proven = comparison.verdict() == stats::Verdict::kFaster;
+  const std::string numbers = fmt::format("{} ({} to {}) over {}", Times(judged.ratio),
+                                          Times(judged.interval.low), Times(judged.interval.high),
+                                          Count(static_cast<std::uint64_t>(judged.pairs), "pair"));
+  if (result_.proven) {
+    result_.proof = "proven: " + numbers;
+    return;
+  }
+  std::string why(stats::WordOf(comparison.verdict()));
+  if (!comparison.valid()) why = "both did not do the same work";
+  for (const bench::Difference& difference : comparison.work.differences) {
+    if (!difference.allowed) why += "; " + difference.sentence;
+  }
+  for (const std::string& trouble : comparison.trouble) why += "; " + trouble;
+  result_.proof = fmt::format("not proven: {}, {}", numbers, why);
+}
+
+void Campaign::Confirm() {
+  if (incumbent_.empty()) return;
+  const ConfirmOrder order = PlanConfirmation();
+  const double least = kFewestPairs * (Estimate({}) + Estimate(incumbent_));
+  if (!options_.confirm) {
+    result_.proof = "not confirmed: that was not asked for";
+  } else if (stopped_) {
+    result_.proof = "not confirmed: the search ended before (" + result_.ended + ")";
+  } else if (least > order.budget_s) {
     result_.proof = fmt::format(
         "not confirmed: {} of the budget are left and three pairs take {}; give a longer --budget",
         HumanDuration(static_cast<Nanos>(std::max(order.budget_s, 0.0) * 1e9)),
-        HumanDuration(static_cast<Nanos>(kFewestPairs * pair * 1e9)));
-    return;
+        HumanDuration(static_cast<Nanos>(least * 1e9)));
   }
+  if (!result_.proof.empty()) return;
   listener_.Confirming(order);
   Result<bench::Benchmark> benchmark = runner_.Confirm(order);
   if (!benchmark) {
@@ -135,27 +162,10 @@ void Campaign::Confirm() {
     return;
   }
   result_.confirmation = std::move(*benchmark);
-  const bench::Benchmark& found = *result_.confirmation;
-  if (found.comparisons.empty() || !found.comparisons[0].judgement.known) {
-    result_.proof = "not confirmed: fewer than three pairs were measured";
-  } else {
-    const bench::Comparison& comparison = found.comparisons[0];
-    const stats::Judgement& judged = comparison.judgement;
-    result_.proven = comparison.verdict() == stats::Verdict::kFaster;
-    const std::string numbers = fmt::format(
-        "{} ({} to {}) over {}", Times(judged.ratio), Times(judged.interval.low),
-        Times(judged.interval.high), Count(static_cast<std::uint64_t>(judged.pairs), "pair"));
-    std::string why(stats::WordOf(comparison.verdict()));
-    if (!comparison.valid()) why = "both did not do the same work";
-    for (const bench::Difference& difference : comparison.work.differences) {
-      if (!difference.allowed) why += "; " + difference.sentence;
-    }
-    for (const std::string& trouble : comparison.trouble) why += "; " + trouble;
-    result_.proof =
-        result_.proven ? "proven: " + numbers : fmt::format("not proven: {}, {}", numbers, why);
-  }
-  if (!found.ended.empty() && result_.ended.empty() && !result_.proven) result_.ended = found.ended;
-  listener_.Confirmed(found, result_.proof);
+  TakeProof(*result_.confirmation);
+  const std::string& ended = result_.confirmation->ended;
+  if (!ended.empty() && result_.ended.empty() && !result_.proven) result_.ended = ended;
+  listener_.Confirmed(*result_.confirmation, result_.proof);
 }
 
 void Campaign::Finish() {

@@ -13,9 +13,6 @@ namespace {
 
 using Fate = Row::Fate;
 
-// Dropped candidates this much slower are not tried again: no change around them makes up for it.
-constexpr double kFarSlower = 0.9;
-constexpr int kMostRetries = 2;  // rounds over the dropped ones
 // A gain below this that one look cannot settle waits until the others had theirs.
 constexpr double kSmallGain = 0.05;
 // The untreated program's own share of memory, plus this, is no reason to say no.
@@ -157,7 +154,7 @@ Campaign::Trying Campaign::Try(std::size_t place, const std::string& purpose) {
     Tell(*trial, fmt::format("{}: {}", WordOf(row.fate), row.why));
     return Trying::kUseless;
   }
-  return Decide(place, recipe, before, std::move(*trial), purpose == "forward");
+  return Decide({place, recipe, before, std::move(*trial)}, purpose == "forward");
 }
 
 // Once more what stands and the candidate, one after the other. None: the search is over, or the
@@ -165,7 +162,7 @@ Campaign::Trying Campaign::Try(std::size_t place, const std::string& purpose) {
 std::optional<Trial> Campaign::Again(const Recipe& recipe, const Candidate& candidate, Row& row) {
   const std::optional<Trial> old = Attempt(incumbent_, "again", nullptr);
   if (!old) return std::nullopt;
-  Tell(*old, fmt::format("{} {}", Usable(*old) ? ThreeDigits(*old->rate) : "no", Unit()));
+  Tell(*old, fmt::format("{} {}", Usable(*old) ? ThreeDigits(*old->rate) : "no", RateUnit()));
   std::optional<Trial> trial = Attempt(recipe, "again", &candidate);
   if (!trial) return std::nullopt;
   row.why = Obstacle(*trial, candidate, row);
@@ -180,69 +177,77 @@ std::optional<Trial> Campaign::Again(const Recipe& recipe, const Candidate& cand
   return std::nullopt;
 }
 
-Campaign::Trying Campaign::Decide(std::size_t place, const Recipe& recipe, const Recipe& before,
-                                  Trial trial, bool may_wait) {
-  Row& row = rows_[place];
-  const Candidate& candidate = candidates_[place];
-  const auto measured = [&] {
-    const Contrast contrast = ledger_.Compare(recipe, before);
-    row.on_top = contrast.factor();
-    row.rate = ledger_.Rate(recipe);
-    if (recipe.size() == 1) row.alone = *row.rate / *ledger_.Rate({});
-    return contrast;
-  };
-  row.guard = guard_->Check(trial, RiskOf(recipe));
+void Campaign::TakeNumbers(const OnTrial& on, Row& row) const {
+  row.on_top = ledger_.Compare(on.recipe, on.before).factor();
+  row.rate = ledger_.Rate(on.recipe);
+  if (on.recipe.size() == 1) row.alone = *row.rate / *ledger_.Rate({});
+}
+
+Campaign::Trying Campaign::End(const OnTrial& on, Row::Fate fate, const std::string& why,
+                               Trying came) {
+  Row& row = rows_[on.place];
+  row.fate = fate;
+  row.why = why;
+  Tell(on.trial, fmt::format("{}: {}: {}", Times(*row.on_top), WordOf(fate), why));
+  return came;
+}
+
+Campaign::Trying Campaign::Decide(OnTrial on, bool may_wait) {
+  Row& row = rows_[on.place];
+  row.guard = guard_->Check(on.trial, RiskOf(on.recipe));
   row.loss = row.guard.loss;
-  verdicts_[KeyOf(recipe)] = row.guard;
-  Contrast contrast = measured();
-  const auto end = [&](Fate fate, const std::string& why, Trying came) {
-    row.fate = fate;
-    row.why = why;
-    Tell(trial, fmt::format("{}: {}: {}", Times(*row.on_top), WordOf(fate), why));
-    return came;
-  };
-  if (!row.guard.passed) return end(Fate::kRejected, row.guard.why, Trying::kUseless);
-  if (candidate.risk == Risk::kOptimization && !options_.allow_optimization) {
-    return end(Fate::kReported, "changes the training itself; it is yours to decide",
+  verdicts_[KeyOf(on.recipe)] = row.guard;
+  TakeNumbers(on, row);
+  if (!row.guard.passed) return End(on, Fate::kRejected, row.guard.why, Trying::kUseless);
+  if (row.candidate.risk == Risk::kOptimization && !options_.allow_optimization) {
+    return End(on, Fate::kReported, "changes the training itself; it is yours to decide",
                Trying::kMeasured);
   }
-  Speed speed = ledger_.Judge(recipe, before, options_.least_effect, comparisons_);
-  waiting_[place] = speed == Speed::kNear && may_wait && *row.on_top < 1 + kSmallGain;
-  if (waiting_[place]) {
-    return end(Fate::kNoGain, "near the limit; looked at again when the others had their turn",
+  Speed speed = ledger_.Judge(on.recipe, on.before, options_.least_effect, comparisons_);
+  waiting_[on.place] = speed == Speed::kNear && may_wait && *row.on_top < 1 + kSmallGain;
+  if (waiting_[on.place]) {
+    return End(on, Fate::kNoGain, "near the limit; looked at again when the others had their turn",
                Trying::kMeasured);
   }
-  for (int look = 1; speed == Speed::kNear && look < kMostLooks && Fits(recipe, 2); ++look) {
-    Tell(trial, fmt::format("{}: near the limit, once again both", Times(*row.on_top)));
-    std::optional<Trial> again = Again(recipe, candidate, row);
+  for (int look = 1; speed == Speed::kNear && look < kMostLooks && Fits(on.recipe, 2); ++look) {
+    Tell(on.trial, fmt::format("{}: near the limit, once again both", Times(*row.on_top)));
+    std::optional<Trial> again = Again(on.recipe, row.candidate, row);
     if (!again) {
       if (!row.why.empty()) return Trying::kUseless;  // failed or rejected at second sight
       row.fate = Fate::kNoGain;
       row.why = fmt::format("{}: the search ended before it was decided", Times(*row.on_top));
       return Trying::kMeasured;
     }
-    trial = std::move(*again);
-    contrast = measured();
-    speed = ledger_.Judge(recipe, before, options_.least_effect, comparisons_);
+    on.trial = std::move(*again);
+    TakeNumbers(on, row);
+    speed = ledger_.Judge(on.recipe, on.before, options_.least_effect, comparisons_);
   }
-  if (speed != Speed::kFaster) {
-    const bool slower =
-        contrast.log_gain < -std::max(std::log1p(options_.least_effect), 2 * contrast.error);
-    return end(slower ? Fate::kSlower : Fate::kNoGain,
-               speed == Speed::kNear ? fmt::format("cannot be told from the noise of {} of a run",
-                                                   Percent(ledger_.noise().value_or(0)))
-                                     : fmt::format("{} on top of {}", Times(*row.on_top),
-                                                   Count(before.size(), "treatment")),
+  return Conclude(on, speed);
+}
+
+Campaign::Trying Campaign::Conclude(const OnTrial& on, Speed speed) {
+  Row& row = rows_[on.place];
+  const std::string gain =
+      fmt::format("{} on top of {}", Times(*row.on_top), Count(on.before.size(), "treatment"));
+  if (speed == Speed::kNear) {
+    return End(on, Fate::kNoGain,
+               fmt::format("cannot be told from the noise of {} of a run",
+                           Percent(ledger_.noise().value_or(0))),
                Trying::kMeasured);
   }
-  if (!row.guard.checked && RiskOf(recipe) == Risk::kNumeric && !options_.allow_unchecked) {
-    return end(Fate::kReported,
+  if (speed == Speed::kNotFaster) {
+    const Contrast contrast = ledger_.Compare(on.recipe, on.before);
+    const bool slower =
+        contrast.log_gain < -std::max(std::log1p(options_.least_effect), 2 * contrast.error);
+    return End(on, slower ? Fate::kSlower : Fate::kNoGain, gain, Trying::kMeasured);
+  }
+  if (!row.guard.checked && RiskOf(on.recipe) == Risk::kNumeric && !options_.allow_unchecked) {
+    return End(on, Fate::kReported,
                "faster, and nothing shows that the results stay right: " + row.guard.why,
                Trying::kMeasured);
   }
-  Adopt(place, recipe, before);
-  Tell(trial, fmt::format("{} on top of {}: adopted ({})", Times(*row.on_top),
-                          Count(before.size(), "treatment"), row.guard.why));
+  Adopt(on.place, on.recipe, on.before);
+  Tell(on.trial, fmt::format("{}: adopted ({})", gain, row.guard.why));
   return Trying::kAdopted;
 }
 
@@ -264,33 +269,6 @@ void Campaign::Adopt(std::size_t place, const Recipe& recipe, const Recipe& befo
   row.why = row.guard.why;
   row.cumulative_rate = ledger_.Rate(recipe);
   row.cumulative = ledger_.Compare(recipe, {}).factor();
-}
-
-// What was dropped while something else stood may help now: a faster device waits for its loader.
-void Campaign::Retry() {
-  for (int round = 0; round < kMostRetries; ++round) {
-    const std::string stands = KeyOf(incumbent_);
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const Row& row = rows_[i];
-      const bool dropped = row.fate == Row::Fate::kNoGain || row.fate == Row::Fate::kSlower;
-      const bool worth = dropped && row.on_top && *row.on_top > kFarSlower;
-      const bool waited = row.fate == Row::Fate::kNotTried && wanted_[i] && tried_on_[i].empty();
-      if (candidates_[i].risk == Risk::kOptimization) continue;
-      const bool waiting = waiting_[i] && dropped;
-      if (tried_on_[i] == stands && !waiting) continue;
-      // Another of its group stands: that was decided.
-      if (With(i).size() <= incumbent_.size() && !waiting) continue;
-      if (worth || (waited && !incumbent_.empty())) places.push_back(i);
-    }
-    std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
-      return rows_[a].on_top.value_or(0) > rows_[b].on_top.value_or(0);
-    });
-    for (const std::size_t place : places) {
-      if (With(place).size() > incumbent_.size() || waiting_[place]) Try(place, "retry");
-    }
-    if (KeyOf(incumbent_) == stands) return;
-  }
 }
 
 }  // namespace hone::tune

@@ -13,14 +13,13 @@ constexpr std::size_t kLeastSteps = 5, kMostWindows = 20;
 }  // namespace
 
 Windows Smooth(const std::vector<double>& losses, std::size_t steps) {
-  steps = std::min(steps, losses.size());
   const std::size_t count = std::clamp<std::size_t>(steps / kLeastSteps, 1, kMostWindows);
   Windows windows;
   for (std::size_t w = 0; w < count; ++w) {
     const std::size_t begin = steps * w / count, end = steps * (w + 1) / count;
     double sum = 0;
     std::size_t finite = 0;
-    for (std::size_t i = begin; i < end; ++i) {
+    for (std::size_t i = begin; i < end && end <= losses.size(); ++i) {
       if (!std::isfinite(losses[i])) continue;
       sum += losses[i];
       ++finite;

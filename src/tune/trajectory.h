@@ -10,7 +10,7 @@
 
 namespace hone::tune {
 
-// Means over windows of steps. A window that holds no finite loss is NaN.
+// Means over windows of steps. NaN: no finite loss in the window, or the run ended before its end.
 struct Windows {
   std::vector<double> means;
   std::vector<std::int64_t> last_step;  // of each window, from 1
