@@ -27,7 +27,7 @@ class Batches:
         self.count = 0
         self.order, self.order_known = hashlib.blake2b(digest_size=8), True
         self.values = []     # (what it is, whether it is a label, a tensor or the bytes of something else)
-        self.random = False
+        self.random = self.random_labels = False
         self.first = None    # what the first batch was fetched by, and its indices
         self.streamed = 0
         self.first_epoch = None  # the order, and how many values there were, when a loader began again
@@ -124,15 +124,13 @@ class Batches:
                     seen.device = leaf.device.type
                 self._add_tensor(torch, leaf)
             else:
-                self.values.append(("", isinstance(leaf, (int, str, bytes)), repr(leaf).encode()))
+                self.values.append(("", _is_label(torch, leaf), repr(leaf).encode()))
 
     def _add_tensor(self, torch, tensor):
         # A copy: the program may write into its batch.
         kept = tensor.detach().clone() if tensor.numel() <= _ALL else _some(torch, tensor)
         if kept is not None:
-            label = not (tensor.is_floating_point() or tensor.is_complex()
-                         or tensor.dtype is torch.uint8 and tensor.dim() > 2)  # pictures are no labels
-            self.values.append(((tensor.shape, tensor.dtype), label, kept))
+            self.values.append(((tensor.shape, tensor.dtype), _is_label(torch, tensor), kept))
 
     # At the end.
 
@@ -147,7 +145,7 @@ class Batches:
         mean, deviation = self._moments(values)
         return {"count": self.count, "order": order.hexdigest() if self.order_known else "",
                 "labels": self._sum(one for one in values if one[1]), "content": self._sum(values),
-                "random": self.random, "mean": plain(mean), "stdev": plain(deviation)}
+                "random": self.random, "random_labels": self.random_labels, "mean": plain(mean), "stdev": plain(deviation)}
 
     def _sum(self, values):
         fold, some = hashlib.blake2b(digest_size=8), False
@@ -186,9 +184,12 @@ class Batches:
             # Chance that is not drawn from a known generator shows in the values, if it strikes.
             random = random_states(torch) != before
             for _ in range(3):
-                if random or time.monotonic() > end:
+                if time.monotonic() > end or self.random_labels:
                     break
-                random = _values(torch, fetcher.fetch(indices)) != first
+                again = _values(torch, fetcher.fetch(indices))
+                random = random or again != first
+                # Tokens that are masked at random are as free as pictures that are flipped.
+                self.random_labels = _labels(again) != _labels(first)
         self.random = random
         for seen in self.session.seen.loaders:
             seen.random = random
@@ -240,8 +241,19 @@ def _values(torch, batch):
     found = []
     for leaf in leaves:
         some = _some(torch, leaf) if isinstance(leaf, torch.Tensor) else None
-        found.append(repr(leaf) if some is None else _bytes(some.cpu()))
+        found.append((_is_label(torch, leaf), repr(leaf) if some is None else _bytes(some.cpu())))
     return found
+
+
+def _labels(values):
+    return [value for label, value in values if label]
+
+
+def _is_label(torch, leaf):
+    """Integers and words; pictures are no labels."""
+    if not isinstance(leaf, torch.Tensor):
+        return isinstance(leaf, (int, str, bytes))
+    return not (leaf.is_floating_point() or leaf.is_complex() or leaf.dtype is torch.uint8 and leaf.dim() > 2)
 
 
 def _listed(indices):

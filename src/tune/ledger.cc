@@ -17,6 +17,7 @@ double Mean(const std::vector<double>& values) {
 
 // Runs that are compared with the same few others do not err independently; by simulation.
 constexpr double kTogether = 0.1;
+constexpr double kLarge = 1.5;  // a gain that is taken without a test
 
 double Squares(const std::vector<double>& values) {
   const double mean = Mean(values);
@@ -118,7 +119,15 @@ Speed Ledger::Judge(const Recipe& recipe, const Recipe& against, double least_ef
   const double share = std::pow(alpha * kTogether, OneOver(a->log_rates.size()));
   const double limit = stats::StudentQuantile(1 - share, others.degrees) * others.sigma *
                        std::sqrt(1 + OneOver(b->log_rates.size()));
-  return worst > std::max(least, limit) ? Speed::kFaster : Speed::kNear;
+  if (worst > std::max(least, limit)) return Speed::kFaster;
+  // A machine that is busy and idle by turns has a scatter in which nothing can be seen. What is
+  // half as fast again, and in no run as slow as the best of the others, is left to the paired
+  // comparison at the end.
+  const double best = *std::max_element(b->log_rates.begin(), b->log_rates.end());
+  const double slowest = *std::min_element(a->log_rates.begin(), a->log_rates.end());
+  const bool apart = slowest > best + least && contrast.log_gain > std::log(kLarge) &&
+                     a->log_rates.size() >= kMostLooks && b->log_rates.size() >= kMostLooks;
+  return apart ? Speed::kFaster : Speed::kNear;
 }
 
 }  // namespace hone::tune

@@ -110,7 +110,12 @@ TEST_F(ProcessRunnerTest, EndingsAreToldApart) {
   EXPECT_EQ(Run("sleep 20", hasty).ending, Ending::kHang);
   trial = Run(Report(7, "\"ended\":\"exit\""));
   EXPECT_EQ(trial.ending, Ending::kNoSteps);
-  EXPECT_FALSE(trial.error.empty());
+  EXPECT_EQ(trial.error,
+            "no optimizer stepped and no DataLoader handed out a batch; call hone.step() once an "
+            "iteration");
+  trial = Run(Probe(7, 5) + Report(7, "\"ended\":\"exit\""));
+  EXPECT_EQ(trial.ending, Ending::kNoSteps);
+  EXPECT_EQ(trial.error, "5 steps were seen, too few to measure after warm-up; let it run for 30");
   // Left as wanted; what a launcher makes of that is no failure.
   EXPECT_EQ(Run(steps + Report(7, "\"ended\":\"steps\"") + "exit 1").ending, Ending::kFine);
 }

@@ -52,7 +52,9 @@ bool AllLeft(const std::vector<ChildReport>& reports) {
          });
 }
 
-void Classify(const ChildOutcome& outcome, const std::vector<ChildReport>& reports, Trial& trial) {
+// `seen`: steps of the process that has most.
+void Classify(const ChildOutcome& outcome, const std::vector<ChildReport>& reports,
+              std::size_t seen, Trial& trial) {
   const ChildReport* failed = WhoFailed(reports);
   trial.left = AllLeft(reports);
   if (outcome.interrupted) {
@@ -74,7 +76,11 @@ void Classify(const ChildOutcome& outcome, const std::vector<ChildReport>& repor
     trial.error = fmt::format("ended with exit code {}; {}", outcome.exit_code, Said(trial.folder));
   } else if (!trial.steps) {
     trial.ending = Ending::kNoSteps;
-    trial.error = trial.steps.why_not();
+    trial.error =
+        seen == 0 ? "no optimizer stepped and no DataLoader handed out a batch; call hone.step() "
+                    "once an iteration"
+                  : fmt::format("{} seen, too few to measure after warm-up; let it run for 30",
+                                Count(seen, "step was", "steps were"));
   }
 }
 
@@ -160,7 +166,7 @@ Result<Trial> ReadTrial(const std::string& folder, const ChildOutcome& outcome,
     trial.recompiles = std::count_if(probes[0].growth.begin(), probes[0].growth.end(),
                                      [&](std::int64_t step) { return step > warmup; });
   }
-  Classify(outcome, reports, trial);
+  Classify(outcome, reports, probes.empty() ? 0 : probes[0].steps_ns.size(), trial);
   if (trial.ending == Ending::kFine && trial.recompiles >= kRecompiles && !order.recipe.empty()) {
     trial.ending = Ending::kRecompiling;
     trial.error = fmt::format("{} of its {} steady steps still compiled", trial.recompiles,
