@@ -86,7 +86,8 @@ class Batches:
             before = random_states(self.session.torch)
             data = original(iterator)
             if random_states(self.session.torch) != before:
-                self.random = known[0].random = True
+                # Which of its values it draws cannot be asked.
+                self.random = self.random_labels = known[0].random = True
             return data
 
         return _next_data

@@ -222,6 +222,9 @@ class Loaders(Case):
         bare = self.ran("--data", "random", steps=12, describe=True)
         ran = self.ran("--data", "random", steps=12, recipe=[WORKERS])
         self.assertTrue(bare.document["batches"]["random"] and ran.document["batches"]["random"])
+        self.assertFalse(bare.document["batches"]["random_labels"])
+        relabelled = self.ran("--data", "relabelled", steps=12).document["batches"]
+        self.assertTrue(relabelled["random"] and relabelled["random_labels"])
         # Items no longer draw in the training process: the next epoch is shuffled otherwise, the first is not.
         self.same(ran, bare, "count", "order", "labels")
         self.assertNotEqual(ran.document["batches"]["content"], bare.document["batches"]["content"])

@@ -6,7 +6,7 @@ import random
 import sys
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--data", default="map", choices=["map", "random", "stream", "shared", "lambda"])
+parser.add_argument("--data", default="map", choices=["map", "random", "relabelled", "stream", "shared", "lambda"])
 parser.add_argument("--steps", type=int, default=24)
 parser.add_argument("--batch", type=int, default=8)
 parser.add_argument("--seed", type=int)
@@ -59,6 +59,13 @@ class Augmented(TensorDataset):
         return x + 0.01 * torch.randn(x.shape), y
 
 
+class Relabelled(Augmented):
+    """Integers drawn anew each time, as those of tokens that are masked at random."""
+
+    def __getitem__(self, i):
+        return super().__getitem__(i)[0], torch.randint(0, 2, ()).item()
+
+
 class Holding(TensorDataset):
     def __init__(self, *tensors):
         super().__init__(*tensors)
@@ -70,7 +77,7 @@ def dataset():
     x, y = torch.randn(64, 6, generator=table), torch.randint(0, 3, (64,), generator=table)
     if options.data in ("stream", "shared"):
         return (Stream if options.data == "stream" else Shared)(list(zip(x, y)))
-    return {"map": TensorDataset, "random": Augmented, "lambda": Holding}[options.data](x, y)
+    return {"map": TensorDataset, "random": Augmented, "relabelled": Relabelled, "lambda": Holding}[options.data](x, y)
 
 
 class Net(nn.Module):
