@@ -90,6 +90,7 @@ class Seen(_Facts):
     world = 1
     local_world = 1
     threads = 1
+    first_threads = 0  # when torch had just been imported; 0: not known
     matmul_precision = "highest"
     cudnn_benchmark = False
     cudnn_allow_tf32 = True

@@ -19,6 +19,8 @@ class IntraOpThreads(Treatment):
             raise Unfit("the model is on %s: its operators do not run on CPU threads" % seen.device)
         if seen.environment.get("OMP_NUM_THREADS") and seen.world == 1:
             raise Unfit("OMP_NUM_THREADS=%s is set already" % seen.environment["OMP_NUM_THREADS"])
+        if seen.first_threads and seen.threads != seen.first_threads:
+            raise Unfit("the program calls torch.set_num_threads(%d) itself" % seen.threads)
         share = max(1, seen.cores // seen.local_world)
         physical = len(_cpus.one_of_each_core(_cpus.allowed())) // seen.local_world
         counts = []
