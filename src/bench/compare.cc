@@ -76,10 +76,10 @@ Known<double> ValueOf(const Run& run, const Metric& metric) {
   switch (metric.kind) {
     case MetricKind::kWall: return run.wall_s;
     case MetricKind::kStep:
-      if (!run.steps) return Known<double>::Absent(run.steps.why_not());
+      if (!run.steps) return Known<double>::Absent(run.steps.why_not() + "; or use --metric wall");
       return run.steps->mean_s;
     case MetricKind::kSamples:
-      if (!run.steps) return Known<double>::Absent(run.steps.why_not());
+      if (!run.steps) return Known<double>::Absent(run.steps.why_not() + "; or use --metric wall");
       if (!run.steps->samples_per_s) {
         return Known<double>::Absent(
             "no DataLoader handed out batches, so nobody counted samples; use --metric step");

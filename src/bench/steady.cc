@@ -127,16 +127,14 @@ Known<Steps> SteadySteps(const std::vector<Probe>& probes, std::int64_t given,
                          std::int64_t start_ns) {
   using Absent = Known<Steps>;
   if (probes.empty()) {
-    return Absent::Absent(
-        "no steps were seen: the program is no Python that loads start-up files; use --metric "
-        "wall");
+    return Absent::Absent("no steps were seen: the program is no Python that loads start-up files");
   }
   const Probe& probe = probes[0];
   if (!probe.trouble.empty()) return Absent::Absent("the probe failed: " + probe.trouble);
   if (probe.steps_ns.empty()) {
     return Absent::Absent(
         "no steps were seen: no optimizer stepped, no DataLoader handed out a batch; call "
-        "hone.step() once an iteration, or use --metric wall");
+        "hone.step() once an iteration");
   }
   const Series series(probe);
   Steps steps;
@@ -148,7 +146,7 @@ Known<Steps> SteadySteps(const std::vector<Probe>& probes, std::int64_t given,
   if (window.last < window.first + kLeastSteady) {
     return Absent::Absent(fmt::format(
         "{} steps were seen and {} of them are warm-up: too few are left to measure; let it run "
-        "longer, or give --warmup",
+        "longer",
         steps.count, steps.warmup));
   }
   steps.warmup = window.first;

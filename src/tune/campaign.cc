@@ -31,10 +31,8 @@ Error Failure(const Trial& trial) {
   const std::string type = trial.error_type.empty() ? "" : trial.error_type + ": ";
   switch (trial.ending) {
     case Ending::kNoSteps:
-      return Error(fmt::format(
-          "the program was never seen to step: no optimizer of PyTorch stepped and no DataLoader "
-          "handed out a batch; call hone.step() once an iteration (import hone){}",
-          output));
+      return Error(
+          fmt::format("the program cannot be measured by its steps: {}{}", trial.error, output));
     case Ending::kHang:
       return Error(fmt::format(
           "the program as it is did not get through its first steps: it {}{}; give a longer "

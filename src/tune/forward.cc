@@ -188,7 +188,9 @@ Campaign::Trying Campaign::End(const OnTrial& on, Row::Fate fate, const std::str
   Row& row = rows_[on.place];
   row.fate = fate;
   row.why = why;
-  Tell(on.trial, fmt::format("{}: {}: {}", Times(*row.on_top), WordOf(fate), why));
+  const bool said = fate == Fate::kSlower || fate == Fate::kNoGain;  // in the reason itself
+  Tell(on.trial, said ? fmt::format("{}: {}", Times(*row.on_top), why)
+                      : fmt::format("{}: {}: {}", Times(*row.on_top), WordOf(fate), why));
   return came;
 }
 
@@ -227,9 +229,8 @@ Campaign::Trying Campaign::Decide(OnTrial on, bool may_wait) {
 
 Campaign::Trying Campaign::Conclude(const OnTrial& on, Speed speed) {
   Row& row = rows_[on.place];
-  const std::string gain =
-      fmt::format("{} on top of {}", Times(*row.on_top), Count(on.before.size(), "treatment"));
-  if (speed == Speed::kNear) {
+  const double least = std::log1p(options_.least_effect);
+  if (speed == Speed::kNear || (speed == Speed::kNotFaster && *row.on_top > std::exp(least))) {
     return End(on, Fate::kNoGain,
                fmt::format("cannot be told from the noise of {} of a run",
                            Percent(ledger_.noise().value_or(0))),
@@ -237,9 +238,13 @@ Campaign::Trying Campaign::Conclude(const OnTrial& on, Speed speed) {
   }
   if (speed == Speed::kNotFaster) {
     const Contrast contrast = ledger_.Compare(on.recipe, on.before);
-    const bool slower =
-        contrast.log_gain < -std::max(std::log1p(options_.least_effect), 2 * contrast.error);
-    return End(on, slower ? Fate::kSlower : Fate::kNoGain, gain, Trying::kMeasured);
+    const bool slower = contrast.log_gain < -std::max(least, 2 * contrast.error);
+    const std::string against =
+        on.before.empty()
+            ? "than the program as it is"
+            : fmt::format("than with the {} before it", Count(on.before.size(), "treatment"));
+    return End(on, slower ? Fate::kSlower : Fate::kNoGain,
+               (slower ? "slower " : "not faster ") + against, Trying::kMeasured);
   }
   if (!row.guard.checked && RiskOf(on.recipe) == Risk::kNumeric && !options_.allow_unchecked) {
     return End(on, Fate::kReported,
@@ -247,7 +252,7 @@ Campaign::Trying Campaign::Conclude(const OnTrial& on, Speed speed) {
                Trying::kMeasured);
   }
   Adopt(on.place, on.recipe, on.before);
-  Tell(on.trial, fmt::format("{}: adopted ({})", gain, row.guard.why));
+  Tell(on.trial, fmt::format("{}: adopted; {}", Times(*row.on_top), row.guard.why));
   return Trying::kAdopted;
 }
 

@@ -134,7 +134,7 @@ class Programs(Case):
     def test_programs_that_cannot_be_tuned_get_one_sentence(self):
         never = self.script("import torch\nprint(torch.ones(3).sum())\n", "never.py")
         fails = self.script("import torch\nprint('so far')\nraise RuntimeError('no data in /nowhere')\n", "fails.py")
-        for number, (words, text) in enumerate((((self.python, never), "never seen to step"), ((self.python, fails), "no data in /nowhere"),
+        for number, (words, text) in enumerate((((self.python, never), "cannot be measured by its steps"), ((self.python, fails), "no data in /nowhere"),
                             (("true",), "Python"), ((self.python, "-c", "pass"), "hone.step()"))):
             done = self.tune("--budget", "60s", "--no-record", "--out", "t%d" % number, "--", *words, code=1)
             self.assertEqual(done.stdout, "")

@@ -108,7 +108,9 @@ void WriteOthers(const TuneResult& result, const TuneTable& table, const Style& 
   std::map<std::string, std::string> not_tried;  // why: names
   std::vector<const TuneTableRow*> tried;
   for (const TuneTableRow& row : table.others) {
-    if (row.row->rate || row.row->fate != tune::Row::Fate::kNotTried) {
+    const tune::Row::Fate fate = row.row->fate;
+    if (row.row->rate ||
+        (fate != tune::Row::Fate::kNotTried && fate != tune::Row::Fate::kSuperseded)) {
       tried.push_back(&row);
       columns.Widen(cells(row));
       continue;
