@@ -23,7 +23,7 @@ std::string Seconds(double seconds) {
 std::string TrialName(const std::string& purpose, const tune::Recipe& recipe,
                       const tune::Candidate* candidate) {
   if (recipe.empty()) return purpose == "other seed" ? "as it is, another seed" : "as it is";
-  if (candidate == nullptr) return fmt::format("all {} together", recipe.size());
+  if (candidate == nullptr) return "as adopted so far";
   if (purpose == "without") return "without: " + candidate->title;
   if (purpose == "alone" || recipe.size() == 1) return candidate->title;
   return "+ " + candidate->title;

@@ -158,7 +158,7 @@ Status Campaign::Describe() {
   PlanSteps(first_);
   MakeRows();
   Tell(first_, fmt::format("{} {}; {} to try", ThreeDigits(*first_.rate), RateUnit(),
-                           Count(candidates_.size(), "candidate")));
+                           Count(std::count(wanted_.begin(), wanted_.end(), true), "candidate")));
   return Ok();
 }
 

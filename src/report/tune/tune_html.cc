@@ -34,6 +34,16 @@ void Paragraph(std::string_view text, const char* kind, std::ostream& out) {
       << "</p>\n";
 }
 
+void WriteCode(std::string_view code, std::ostream& out) {
+  out << "<pre><code>";
+  while (!code.empty()) {
+    const std::size_t end = std::min(code.find('\n'), code.size());
+    out << XmlText(code.substr(0, end)) << '\n';
+    code.remove_prefix(std::min(end + 1, code.size()));
+  }
+  out << "</code></pre>\n";
+}
+
 void WriteRow(const std::vector<std::string>& cells, const char* tag, std::ostream& out) {
   out << "<tr>";
   for (const std::string& cell : cells) {
@@ -85,9 +95,7 @@ void WriteTables(const TuneResult& result, std::ostream& out) {
     out << "<h2>" << XmlText(row.name) << "</h2>\n";
     Paragraph(fmt::format("{}", fmt::join(TuneEvidence(*row.row, plain), " · ")), "f", out);
     if (!row.row->candidate.where.empty()) Paragraph(row.row->candidate.where, "f", out);
-    if (!row.row->candidate.code.empty()) {
-      out << "<pre><code>" << XmlText(row.row->candidate.code) << "</code></pre>\n";
-    }
+    if (!row.row->candidate.code.empty()) WriteCode(row.row->candidate.code, out);
   }
 }
 
@@ -112,16 +120,17 @@ void WriteRest(const TuneResult& result, std::ostream& out) {
         advice.where.empty() ? advice.title : fmt::format("{} ({})", advice.title, advice.where),
         "", out);
     Paragraph(advice.why, "f", out);
-    out << "<pre><code>" << XmlText(advice.code) << "</code></pre>\n";
+    if (!advice.code.empty()) WriteCode(advice.code, out);
   }
   if (!result.patch.empty()) {
-    out << "<h2>patch</h2>\n<pre><code>" << XmlText(result.patch) << "</code></pre>\n";
+    out << "<h2>patch</h2>\n";
+    WriteCode(result.patch, out);
   }
   if (!result.ended.empty()) Paragraph("stopped: " + result.ended, "", out);
   for (const std::string& note : result.notes) Paragraph(note, "f", out);
   for (const auto& [command, what] : TuneNext(result)) {
-    out << "<p class=\"f\">" << XmlText(what) << "</p>\n<pre><code>" << XmlText(command)
-        << "</code></pre>\n";
+    Paragraph(what, "f", out);
+    WriteCode(command, out);
   }
 }
 
