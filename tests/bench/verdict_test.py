@@ -70,7 +70,7 @@ class Files(harness.Case):
         out = self.bench("--pairs", 3, "--svg", "a.svg", "--html", "a.html", "--markdown", "--", "true", "--",
                          "sh", "-c", "exit 0 # <&>|").stdout
         self.assertIn("| wall time |", out)
-        self.assertIn("exit 0 # <&>\\|", out)
+        self.assertIn("`sh -c exit 0 # <&>|`", out)
         xml.dom.minidom.parse(str(self.folder / "a.svg"))
         self.assertIn("&lt;&amp;&gt;", (self.folder / "a.html").read_text())
 
