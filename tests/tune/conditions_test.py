@@ -32,14 +32,13 @@ class Variants(unittest.TestCase):
         self.assertIn(words, str(raised.exception))
 
     def test_workers_leave_a_core_to_the_training(self):
-        for cores, world, counts in ((16, 1, {4, 8, 12, 15}), (64, 1, {4, 8, 12, 16}), (2, 1, {2}), (8, 2, {3}),
+        for cores, world, counts in ((16, 1, {4, 8, 12, 15}), (64, 1, {4, 8, 12, 16}), (2, 1, {2}), (1, 1, {2}), (8, 2, {3}),
                                      (4, 1, {3})):
             found = self.options("loader-workers", seen(cores=cores, local_world=world))
             self.assertEqual({one["num_workers"] for one in found}, counts, cores)
         self.assertEqual(self.options("loader-workers", seen())[0]["num_workers"], 12)
 
     def test_workers_where_they_must_not_be(self):
-        self.unfit("loader-workers", seen(cores=1), "1 core")
         self.unfit("loader-workers", seen(arguments={"num_workers": 2}), "num_workers=2 already")
         self.unfit("loader-workers", seen(loaders=[]), "no DataLoader")
         self.unfit("loader-workers", seen(why_not="it cannot be sent"), "it cannot be sent")

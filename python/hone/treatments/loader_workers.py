@@ -107,13 +107,12 @@ def _loader(seen):
         raise Unfit("the dataset gives tensors that lie on %s already: worker processes cannot" % loader.device)
     if loader.why_not:
         raise Unfit(loader.why_not)
-    if seen.cores // seen.local_world < 2:
-        raise Unfit("1 core for each process: workers would take it from the training")
     return loader
 
 
 def _counts(seen):
-    # One core is left to the training; more than 16 workers seldom help one GPU.
+    # One core is left to the training; more than 16 workers seldom help one GPU. With a single core
+    # two still help where loading is waiting for a disk or a network; whether it is, a trial says.
     room = seen.cores // seen.local_world
     counts = [count for count in _STEPS if count < room]
     if not counts or counts[-1] < min(room - 1, _STEPS[-1]) and room - 1 - counts[-1] >= 2:
