@@ -149,6 +149,12 @@ void JsonWriter::Micros(Nanos time) {
   Raw(ExactDecimal(time, 3));
 }
 
+void JsonWriter::Field(std::string_view key, const std::vector<std::string>& texts) {
+  Key(key).BeginArray(Layout::kInline);
+  for (const std::string& text : texts) String(text);
+  EndArray();
+}
+
 void JsonWriter::Finish() {
   HONE_CHECK(done_ && levels_.empty());
   Raw("\n");

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -61,6 +62,16 @@ class JsonWriter {
       Key(key).Uint(value);
     }
   }
+  // Null where there is none.
+  template <typename T>
+  void Field(std::string_view key, const std::optional<T>& value) {
+    if (value) {
+      Field(key, *value);
+    } else {
+      Key(key).Null();
+    }
+  }
+  void Field(std::string_view key, const std::vector<std::string>& texts);  // on one line
   void FieldMillis(std::string_view key, Nanos time) { Key(key).Millis(time); }
   void FieldMicros(std::string_view key, Nanos time) { Key(key).Micros(time); }
 

@@ -5,31 +5,10 @@
 
 #include "bench/json.h"
 #include "bench/result_file.h"
+#include "bench/steps_json.h"
 
 namespace hone::bench {
 namespace {
-
-Known<Steps> ReadSteps(const JsonValue& run) {
-  const std::optional<JsonValue> value = Find(run, "steps");
-  if (!value) return Known<Steps>::Absent("the recording holds no steps");
-  Steps steps;
-  const auto count = [&](const char* key) {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(IntOr(*value, key, 0), 0));
-  };
-  steps.count = count("count");
-  steps.warmup = count("warmup");
-  steps.steady = count("steady");
-  steps.samples = count("samples");
-  steps.window_s = DoubleOr(*value, "window_s", 0);
-  steps.mean_s = DoubleOr(*value, "mean_s", 0);
-  steps.p50_s = DoubleOr(*value, "p50_s", 0);
-  steps.p95_s = DoubleOr(*value, "p95_s", 0);
-  steps.p99_s = DoubleOr(*value, "p99_s", 0);
-  steps.first_s = DoubleOr(*value, "first_s", 0);
-  steps.samples_per_s = FindDouble(*value, "samples_per_s");
-  steps.data_wait_share = FindDouble(*value, "data_wait_share");
-  return steps;
-}
 
 Work ReadWork(const JsonValue& run) {
   Work work;

@@ -3,26 +3,12 @@
 
 #include "base/json_writer.h"
 #include "bench/result_file.h"
+#include "bench/steps_json.h"
 
 namespace hone::bench {
 namespace {
 
 using Layout = JsonWriter::Layout;
-
-void Optional(JsonWriter& json, std::string_view key, const std::optional<double>& value) {
-  json.Key(key);
-  if (value) {
-    json.Double(*value);
-  } else {
-    json.Null();
-  }
-}
-
-void Texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.Key(key).BeginArray(Layout::kInline);
-  for (const std::string& text : texts) json.String(text);
-  json.EndArray();
-}
 
 void Interval(JsonWriter& json, const stats::Judgement& judgement) {
   json.Key("interval");
@@ -76,9 +62,9 @@ void WriteSameWork(JsonWriter& json, const Comparison& comparison) {
     json.EndObject();
   }
   json.EndArray();
-  Texts(json, "trouble", comparison.trouble);
-  Texts(json, "equal", work.equal);
-  Texts(json, "not_compared", work.not_compared);
+  json.Field("trouble", comparison.trouble);
+  json.Field("equal", work.equal);
+  json.Field("not_compared", work.not_compared);
   json.EndObject();
 }
 
@@ -114,29 +100,6 @@ void WriteComparison(JsonWriter& json, const Benchmark& benchmark, const Compari
   WriteSameWork(json, comparison);
 }
 
-void WriteSteps(JsonWriter& json, const Known<Steps>& known) {
-  json.Key("steps");
-  if (!known) {
-    json.Null();
-    return;
-  }
-  const Steps& steps = *known;
-  json.BeginObject(Layout::kInline);
-  json.Field("count", steps.count);
-  json.Field("warmup", steps.warmup);
-  json.Field("steady", steps.steady);
-  json.Field("window_s", steps.window_s);
-  json.Field("mean_s", steps.mean_s);
-  json.Field("p50_s", steps.p50_s);
-  json.Field("p95_s", steps.p95_s);
-  json.Field("p99_s", steps.p99_s);
-  json.Field("first_s", steps.first_s);
-  json.Field("samples", steps.samples);
-  Optional(json, "samples_per_s", steps.samples_per_s);
-  Optional(json, "data_wait_share", steps.data_wait_share);
-  json.EndObject();
-}
-
 void WriteWork(JsonWriter& json, const Work& work) {
   json.Key("work").BeginObject(Layout::kInline);
   json.Field("seen", work.seen);
@@ -155,7 +118,7 @@ void WriteRun(JsonWriter& json, const Run& run) {
   json.Field("pair", run.pair);
   json.Field("slot", run.slot);
   json.Field("start_s", run.start_s);
-  Optional(json, "value", run.value);
+  json.Field("value", run.value);
   json.Field("wall_s", run.wall_s);
   json.Field("cpu_s", run.cpu_s);
   json.Field("peak_rss_bytes", run.peak_rss_bytes);
@@ -164,9 +127,9 @@ void WriteRun(JsonWriter& json, const Run& run) {
   if (run.gpu) {
     json.Key("gpu").BeginObject(Layout::kInline);
     json.Field("name", run.gpu->name);
-    Optional(json, "energy_j", run.gpu->energy_j);
-    Optional(json, "sm_clock_mhz", run.gpu->sm_clock_mhz);
-    Optional(json, "temperature_c", run.gpu->temperature_c);
+    json.Field("energy_j", run.gpu->energy_j);
+    json.Field("sm_clock_mhz", run.gpu->sm_clock_mhz);
+    json.Field("temperature_c", run.gpu->temperature_c);
     json.Field("throttle_reasons", run.gpu->throttle_reasons);
     json.EndObject();
   }
@@ -179,7 +142,7 @@ void WriteArms(JsonWriter& json, const Benchmark& benchmark) {
   for (const Arm& arm : benchmark.arms) {
     json.BeginObject();
     json.Field("name", arm.name);
-    Texts(json, "command", arm.command);
+    json.Field("command", arm.command);
     json.Key("warmup_steps").BeginArray(Layout::kInline);
     for (const Run& run : arm.runs) {
       if (run.steps) json.Uint(run.steps->warmup);
@@ -209,7 +172,7 @@ void WriteBenchJson(const Benchmark& benchmark, std::ostream& out) {
   json.Field("paired", benchmark.paired);
   json.Field("seconds", benchmark.seconds);
   json.Field("ended", benchmark.ended);
-  Texts(json, "notes", benchmark.notes);
+  json.Field("notes", benchmark.notes);
   // Most ask for two arms: what is found about them stands at the top too.
   if (!benchmark.comparisons.empty()) WriteComparison(json, benchmark, benchmark.comparisons[0]);
   json.Key("comparisons").BeginArray();

@@ -42,7 +42,7 @@ Result<ChildReport> ReadChildReport(const std::string& path);
 std::vector<ChildReport> ReadChildReports(const std::string& folder,
                                           const std::set<std::int64_t>& stepped);
 
-// The parts that the journal keeps in the same form.
+// The parts that the journal and the report keep in the same form.
 std::vector<double> ReadLosses(const bench::JsonValue& object);
 std::vector<std::pair<std::int64_t, double>> ReadNorms(const bench::JsonValue& object);
 std::vector<Effect> ReadEffects(const bench::JsonValue& object);
@@ -54,6 +54,8 @@ void WriteLosses(JsonWriter& json, const Trial& trial);
 void WriteEffects(JsonWriter& json, const std::vector<Effect>& effects);
 void WriteBatches(JsonWriter& json, const std::optional<Batches>& batches);
 void WriteDescription(JsonWriter& json, const Description& description);
+void WriteInapplicable(JsonWriter& json, const std::vector<Inapplicable>& inapplicable);
+void WriteAdvice(JsonWriter& json, const std::vector<Advice>& all);
 void WriteRecipe(JsonWriter& json, const Recipe& recipe);
 
 }  // namespace hone::tune

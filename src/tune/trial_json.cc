@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "bench/steps_json.h"
 #include "tune/child_report.h"
 
 namespace hone::tune {
@@ -17,60 +18,9 @@ using bench::IntOr;
 using bench::JsonValue;
 using bench::TextOr;
 
-void Optional(JsonWriter& json, std::string_view key, const std::optional<double>& value) {
-  if (value) json.Field(key, *value);
-}
-
-void Optional(JsonWriter& json, std::string_view key, const std::optional<std::int64_t>& value) {
-  if (value) json.Field(key, *value);
-}
-
 std::optional<std::int64_t> FindInt(const JsonValue& object, std::string_view key) {
   const std::int64_t value = IntOr(object, key, -1);
   return value < 0 ? std::nullopt : std::optional(value);
-}
-
-void WriteSteps(JsonWriter& json, const Known<bench::Steps>& known) {
-  if (!known) {
-    json.Field("no_steps", known.why_not());
-    return;
-  }
-  json.Key("steps").BeginObject();
-  json.Field("count", known->count);
-  json.Field("warmup", known->warmup);
-  json.Field("steady", known->steady);
-  json.Field("samples", known->samples);
-  json.Field("window_s", known->window_s);
-  json.Field("mean_s", known->mean_s);
-  json.Field("p50_s", known->p50_s);
-  json.Field("p95_s", known->p95_s);
-  json.Field("p99_s", known->p99_s);
-  json.Field("first_s", known->first_s);
-  Optional(json, "samples_per_s", known->samples_per_s);
-  Optional(json, "data_wait_share", known->data_wait_share);
-  json.EndObject();
-}
-
-Known<bench::Steps> ReadSteps(const JsonValue& line) {
-  const std::optional<JsonValue> value = bench::Find(line, "steps");
-  if (!value) return Known<bench::Steps>::Absent(TextOr(line, "no_steps", "no steps were kept"));
-  const auto count = [&](const char* key) {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(IntOr(*value, key, 0), 0));
-  };
-  bench::Steps steps;
-  steps.count = count("count");
-  steps.warmup = count("warmup");
-  steps.steady = count("steady");
-  steps.samples = count("samples");
-  steps.window_s = DoubleOr(*value, "window_s", 0);
-  steps.mean_s = DoubleOr(*value, "mean_s", 0);
-  steps.p50_s = DoubleOr(*value, "p50_s", 0);
-  steps.p95_s = DoubleOr(*value, "p95_s", 0);
-  steps.p99_s = DoubleOr(*value, "p99_s", 0);
-  steps.first_s = DoubleOr(*value, "first_s", 0);
-  steps.samples_per_s = FindDouble(*value, "samples_per_s");
-  steps.data_wait_share = FindDouble(*value, "data_wait_share");
-  return steps;
 }
 
 Ending EndingOf(const std::string& word) {
@@ -104,16 +54,17 @@ std::string TrialLine(const Trial& trial, const Description* description) {
   json.Field("error", trial.error);
   json.Field("folder", trial.folder);
   json.Field("left", trial.left);
-  WriteSteps(json, trial.steps);
+  bench::WriteSteps(json, trial.steps);
+  if (!trial.steps) json.Field("no_steps", trial.steps.why_not());
   json.Field("counts_samples", trial.counts_samples);
-  Optional(json, "rate", trial.rate);
-  Optional(json, "samples_per_step", trial.samples_per_step);
+  json.Field("rate", trial.rate);
+  json.Field("samples_per_step", trial.samples_per_step);
   WriteLosses(json, trial);
   json.Field("skipped_steps", trial.skipped_steps);
   json.Field("recompiles", trial.recompiles);
-  Optional(json, "peak_device_bytes", trial.peak_device_bytes);
-  Optional(json, "device_bytes", trial.device_bytes);
-  Optional(json, "device_share", trial.device_share);
+  json.Field("peak_device_bytes", trial.peak_device_bytes);
+  json.Field("device_bytes", trial.device_bytes);
+  json.Field("device_share", trial.device_share);
   json.Field("peak_rss_bytes", trial.peak_rss_bytes);
   WriteBatches(json, trial.batches);
   WriteEffects(json, trial.effects);
@@ -142,7 +93,10 @@ Trial ReadTrialLine(const JsonValue& line) {
   trial.folder = TextOr(line, "folder", "");
   trial.left = BoolOr(line, "left", false);
   trial.from_journal = true;
-  trial.steps = ReadSteps(line);
+  trial.steps = bench::ReadSteps(line);
+  if (!trial.steps) {
+    trial.steps = Known<bench::Steps>::Absent(TextOr(line, "no_steps", "no steps were kept"));
+  }
   trial.counts_samples = BoolOr(line, "counts_samples", false);
   trial.rate = FindDouble(line, "rate");
   trial.samples_per_step = FindDouble(line, "samples_per_step");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What child_report.cc reads, as it stands in the journal and in order.json.
+// What child_report.cc reads, as it stands in the journal and in reports.
 #include <cmath>
 
 #include "tune/child_report.h"
@@ -24,9 +24,7 @@ void WriteCandidate(JsonWriter& json, const Candidate& candidate) {
   json.Field("title", candidate.title);
   json.Field("risk", WordOf(candidate.risk));
   json.Field("group", candidate.group);
-  json.Key("cures").BeginArray();
-  for (const std::string& rule : candidate.cures) json.String(rule);
-  json.EndArray();
+  json.Field("cures", candidate.cures);
   json.Field("prior", candidate.prior);
   json.Field("extra_s", candidate.extra_s);
   json.Field("code", candidate.code);
@@ -85,8 +83,13 @@ void WriteDescription(JsonWriter& json, const Description& description) {
   json.Key("candidates").BeginArray();
   for (const Candidate& candidate : description.candidates) WriteCandidate(json, candidate);
   json.EndArray();
+  WriteInapplicable(json, description.inapplicable);
+  WriteAdvice(json, description.advice);
+}
+
+void WriteInapplicable(JsonWriter& json, const std::vector<Inapplicable>& inapplicable) {
   json.Key("inapplicable").BeginArray();
-  for (const Inapplicable& one : description.inapplicable) {
+  for (const Inapplicable& one : inapplicable) {
     json.BeginObject(Layout::kInline);
     json.Field("treatment", one.treatment);
     json.Field("title", one.title);
@@ -94,8 +97,11 @@ void WriteDescription(JsonWriter& json, const Description& description) {
     json.EndObject();
   }
   json.EndArray();
+}
+
+void WriteAdvice(JsonWriter& json, const std::vector<Advice>& all) {
   json.Key("advice").BeginArray();
-  for (const Advice& advice : description.advice) {
+  for (const Advice& advice : all) {
     json.BeginObject(Layout::kInline);
     json.Field("title", advice.title);
     json.Field("why", advice.why);

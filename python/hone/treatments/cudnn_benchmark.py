@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """cuDNN tries its convolutions once for each shape and keeps the fastest."""
-from .. import _patch
-from . import NUMERIC, Treatment, Unfit, _model
-
-_LINE = "torch.backends.cudnn.benchmark = True"
+from . import NUMERIC, Unfit, _model
+from ._setting import Setting
 
 
-class CudnnBenchmark(Treatment):
+class CudnnBenchmark(Setting):
     name, title, risk = "cudnn-benchmark", "let cuDNN pick the fastest convolutions", NUMERIC
+    line = "torch.backends.cudnn.benchmark = True"
     cures = ()
     # No gain alone on ResNet-50 on an H200 (cuDNN 9 guesses well); it grows with odd shapes.
     prior = 1.02
@@ -28,18 +27,6 @@ class CudnnBenchmark(Treatment):
         if _deterministic(torch):
             raise Unfit("the program asks for deterministic algorithms")
         return [({}, cls.title)]
-
-    @classmethod
-    def where(cls, seen):
-        return _patch.told_path(seen.scripts[0]) if seen.scripts else ""
-
-    @classmethod
-    def code(cls, seen, options):
-        return _LINE
-
-    @classmethod
-    def edits(cls, seen, options):
-        return [_patch.insert_after_imports(seen.scripts[0], _LINE)] if seen.scripts else []
 
     def root(self, module):
         torch = self.session.torch

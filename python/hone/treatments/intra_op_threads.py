@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many threads one operator on the CPU is spread over."""
-from . import NUMERIC, Treatment, Unfit
-from . import _cpus
+from . import NUMERIC, Unfit, _cpus
+from ._setting import Setting
 
 
-class IntraOpThreads(Treatment):
+class IntraOpThreads(Setting):
     name = "intra-op-threads"
     title = "other number of CPU threads for an operator"
     risk = NUMERIC  # a sum over other parts rounds otherwise
@@ -35,12 +35,6 @@ class IntraOpThreads(Treatment):
     @classmethod
     def code(cls, seen, options):
         return "torch.set_num_threads(%d)" % options["threads"]
-
-    @classmethod
-    def edits(cls, seen, options):
-        from .. import _patch
-
-        return [_patch.insert_after_imports(seen.scripts[0], cls.code(seen, options))] if seen.scripts else []
 
     def install(self):
         self.session.after_import("torch", self._torch_is_here)

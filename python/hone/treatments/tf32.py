@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrix products of float32 on the tensor cores, with a mantissa of 10 bits."""
-from .. import _patch
-from . import NUMERIC, Treatment, Unfit, _model
-
-_LINE = 'torch.set_float32_matmul_precision("high")'
+from . import NUMERIC, Unfit, _model
+from ._setting import Setting
 
 
-class Tf32(Treatment):
+class Tf32(Setting):
     name, title, risk = "tf32", "TF32 for float32 matrix products", NUMERIC
+    line = 'torch.set_float32_matmul_precision("high")'
     cures = ("no-tensor-cores",)
     # 1.43x alone on ResNet-50 on an H200; a matrix product alone 7x on an A100 (PyTorch's CUDA notes).
     prior = 1.4
@@ -21,18 +20,6 @@ class Tf32(Treatment):
         if dtypes and "torch.float32" not in dtypes:
             raise Unfit("no parameter is float32 (%s)" % ", ".join(sorted(dtypes)))
         return [({}, cls.title)]
-
-    @classmethod
-    def where(cls, seen):
-        return _patch.told_path(seen.scripts[0]) if seen.scripts else ""
-
-    @classmethod
-    def code(cls, seen, options):
-        return _LINE
-
-    @classmethod
-    def edits(cls, seen, options):
-        return [_patch.insert_after_imports(seen.scripts[0], _LINE)] if seen.scripts else []
 
     # Not earlier than the program's own settings: at its first model or optimizer they are made.
 
