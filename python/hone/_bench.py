@@ -191,7 +191,7 @@ def _ended(source):
 
 def _end_step(source):
     """A step ended. The best source that was seen leads: its steps are those that are measured."""
-    global _leader, _edge_step, _edge_ns, _last_cpu, _sample_count, _graphs
+    global _last_cpu, _sample_count, _graphs
     now = _now()
     stamps = _steps[source]
     stamps.append(now)

@@ -13,7 +13,7 @@ import sys
 
 from . import _sites
 from ._import_hook import after_import
-from ._seen import Loader, Optimizer, Seen
+from ._seen import Optimizer, Seen
 
 active = None  # the process' own Session
 
