@@ -27,8 +27,6 @@ _NAMES = ("mark", "optimizer", "loader")
 # A block is at least so many steps and so long; at its edge the device is waited for. A wait drains the
 # queue of launches once: of eight steps that is little, and never is a step waited for by itself.
 _BLOCK_STEPS, _BLOCK_NS = 8, 200000000
-# Steps whose operators are looked at: early, then again, so that work dropped later shows.
-_LOOKED_AT = frozenset((3, 24, 96, 384, 1536))
 
 
 def _uptime():
@@ -58,6 +56,9 @@ _edge_step, _edge_ns, _last_cpu = 0, 0, 0
 _counters = None  # dynamo's
 _graphs = 0
 _written = False
+_quiet = False  # only_steps()
+# Steps whose operators are looked at: early, then again, so that work dropped later shows.
+_looked_at = frozenset((3, 24, 96, 384, 1536))
 _trouble = None
 # Who else wants to know (hone tune): step_ended(count, source), led(source), handed_out(iterator, batch, waited_ns).
 listeners = []
@@ -86,6 +87,22 @@ def start(folder):
 def write(how):
     """Now: what runs from here on is not the program's."""
     _write(how)
+
+
+def only_steps():
+    """Counts steps, and neither looks at them nor waits for devices."""
+    global _quiet
+    _quiet = True
+
+
+def look_at(steps):
+    """Looks at these steps only."""
+    global _looked_at
+    _looked_at = frozenset(steps)
+
+
+def folder():
+    return _folder
 
 
 def wait_share():
@@ -169,7 +186,7 @@ def _handed_out(iterator, batch):
     if _work is None:
         _find_torch()
     _last_dataset = id(getattr(iterator, "_dataset", None))
-    size = _work.batch(batch) if _work is not None else 0
+    size = _work.batch(batch) if _work is not None and not _quiet else 0
     if _leader >= LOADER:
         _ended(LOADER)  # what came before this batch is a step; it belongs to the next one
     _pending[_last_dataset] = _pending.get(_last_dataset, 0) + size
@@ -210,10 +227,11 @@ def _end_step(source):
     if _counters is not None and _counters["stats"]["unique_graphs"] != _graphs:
         _graphs = _counters["stats"]["unique_graphs"]
         _growth.append(count)
-    if count in _LOOKED_AT:
-        _look(count)
-    if count - _edge_step >= _BLOCK_STEPS and now - _edge_ns >= _BLOCK_NS or count == 1:
-        _edge(count)
+    if not _quiet:
+        if count in _looked_at:
+            _look(count)
+        if count - _edge_step >= _BLOCK_STEPS and now - _edge_ns >= _BLOCK_NS or count == 1:
+            _edge(count)
     for listener in listeners:
         listener.step_ended(count, source)
 

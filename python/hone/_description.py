@@ -76,7 +76,7 @@ def told(session):
 def _candidate(seen, kind, options, title):
     expect = getattr(kind, "expect", None)
     return {"treatment": kind.name, "options": json.loads(json.dumps(options, sort_keys=True)), "title": title,
-            "risk": kind.risk, "group": kind.group, "cures": list(kind.cures),
+            "risk": kind.risk, "group": kind.group, "cures": list(kind.rules(seen)),
             "prior": float(expect(seen, options) if expect is not None else kind.prior),
             "extra_s": float(kind.extra_s), "code": kind.code(seen, options), "where": kind.where(seen)}
 

@@ -22,7 +22,7 @@ _FUNCTIONS = {
     "hone_torch_emitted": (None, "i"),
     "hone_torch_probe": ("i", "i"),
     "hone_python_ready": ("i", "i"),
-    "hone_framework": (None, "z"),
+    "hone_framework": (None, "zi"),
     "hone_step": (None, ""),
     "hone_region_begin": (None, "zi"),
     "hone_region_end": (None, ""),

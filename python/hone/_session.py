@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recipe of treatments in a program, and, in a trial of `hone tune`, what is measured of it.
 
-    HONE_TUNE=order.json    a trial: treatments, seeds, losses, batches, and the program is left in time
+    HONE_TUNE=order.json    a trial: treatments, seeds, losses, batches, and the program is left in time;
+                            "recorded": it is left in time, and nothing else
     HONE_RECIPE=recipe.json treatments only
     hone.apply("recipe.json")  the same, from the program's own first lines
 
@@ -22,6 +23,10 @@ def start(environment):
     if environment.get("HONE_TUNE"):
         with open(environment["HONE_TUNE"]) as file:
             order = json.load(file)
+        if order.get("recorded"):
+            from ._trial import Recorded
+
+            return Recorded(order)  # nothing of ours in the picture that the recorder takes
         session = Session(order)
         session.measure(environment["HONE_BENCH_DIR"])
     else:

@@ -52,6 +52,7 @@ def _learn_frames():
     from . import _known_stack
 
     _known_stack.learn(library)
+    library.framework(os.fsencode(os.path.join(os.path.dirname(os.path.abspath(__file__)), "")), 1)
 
 
 def _keep_silent():

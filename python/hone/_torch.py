@@ -14,7 +14,7 @@ def imported(torch):
     if library is None or not hasattr(torch, "_C"):
         return  # a module of the program's own that has the same name
     _tell_versions(torch)
-    library.framework(os.fsencode(os.path.join(os.path.dirname(torch.__file__), "")))
+    library.framework(os.fsencode(os.path.join(os.path.dirname(torch.__file__), "")), 0)
     for what, part in (("operators", _watch_operators), ("cuda", _make_way_for_profiler)):
         try:
             part(torch)

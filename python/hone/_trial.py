@@ -15,18 +15,87 @@ _TOGETHER = 50  # where several ranks must leave at the same step, time is no ru
 _WAIT_FOR_RANKS_S = 10.0
 
 
+class Enough:
+    """When a program has run long enough."""
+
+    def __init__(self, order, world):
+        self.steps = int(order.get("steps", 0))
+        self.seconds = float(order.get("seconds", 0))
+        if self.steps == 0 and world > 1:
+            self.steps = _TOGETHER
+        # Where that takes no longer, so many more that the whole of a longer trial can be compared with it.
+        self.guard_steps, self.guard_s = int(order.get("guard_steps", 0)), float(order.get("guard_s", 0))
+        self.graphs = 0
+        self.grew = []       # steps that compiled
+        self.warm_ns = self.warm_step = 0
+
+    def step_ended(self, count):
+        """Whether this step is the last."""
+        self._notice_graphs(count)
+        if self.steps:
+            return count >= self.steps
+        if not self.warm_step:
+            if count >= _WARM_UP and not (self.grew and self.grew[-1] > count - _QUIET):
+                self.warm_step, self.warm_ns = count, _now()
+            return False
+        steady, seconds = count - self.warm_step, (_now() - self.warm_ns) * 1e-9
+        if steady < _STEADY or seconds < self.seconds:
+            return False
+        if count < self.guard_steps and (self.guard_steps - count) * seconds / steady <= self.guard_s:
+            self.steps = self.guard_steps
+            return False
+        return True
+
+    def _notice_graphs(self, count):
+        utils = sys.modules.get("torch._dynamo.utils")
+        if utils is None:
+            return
+        graphs = utils.counters["stats"].get("unique_graphs", 0)
+        if graphs != self.graphs:
+            self.graphs = graphs
+            self.grew.append(count)
+
+
+class Recorded:
+    """The run that the doctor looks at: left in time, and nothing else. What a trial does to a program, its
+    looks, norms and waits, would stand in the recording as if the program did it."""
+
+    def __init__(self, order):
+        self.pid = os.getpid()
+        self.order, self.world = order, _number("WORLD_SIZE", 1)
+        self.enough = Enough(order, self.world)
+        self.trains = False  # an optimizer is there that has not stepped yet
+        _bench.only_steps()
+        _bench.listeners.append(self)
+
+    def handed_out(self, iterator, batch, waited_ns):
+        pass
+
+    def led(self, source):
+        del self.enough.grew[:]
+
+    def step_ended(self, count, source):
+        if os.getpid() != self.pid or (source == _bench.LOADER and self.trains):
+            return
+        if not self.enough.step_ended(count):
+            return
+        if source == _bench.LOADER and _has_optimizer():
+            # Batches of an evaluation before the training.
+            self.trains, self.enough = True, Enough(self.order, self.world)
+            return
+        _bench.write("steps")
+        _go(os._exit, _number("LOCAL_WORLD_SIZE", 1), _bench.folder())
+
+
 class Trial:
     def __init__(self, session, folder):
         self.session, self.folder = session, folder
         order = session.order
-        self.steps = int(order.get("steps", 0))
-        self.seconds = float(order.get("seconds", 0))
-        if self.steps == 0 and session.seen.world > 1:
-            self.steps = _TOGETHER
+        self.enough = Enough(order, session.seen.world)
+        if not order.get("compared"):
+            # Looked at steps do not count, and only a comparison asks twice what the work was.
+            _bench.look_at((3,) if order.get("describe") else ())
         self.count, self.source = 0, None
-        self.graphs = 0
-        self.grew = []       # steps that compiled
-        self.warm_ns = self.warm_step = 0
         self.written, self.looking = False, True
         _seeds.start(session)
         self.losses = self.batches = self.looks = None
@@ -61,7 +130,7 @@ class Trial:
 
     def led(self, source):
         self.losses.led()
-        del self.grew[:]
+        del self.enough.grew[:]
 
     def step_ended(self, count, source):
         if not self.session.here():
@@ -72,30 +141,11 @@ class Trial:
             self.session.roots.step_ended(count)
             self.looks.step_ended(count)
             self.looking = bool(self.looks.patches) or not self.session.roots.stopped
-        self._notice_graphs(count)
-        if self._is_enough(count, source):
-            self.finish("steps")
-            self._go(0)
-
-    def _notice_graphs(self, count):
-        utils = sys.modules.get("torch._dynamo.utils")
-        if utils is None:
-            return
-        graphs = utils.counters["stats"].get("unique_graphs", 0)
-        if graphs != self.graphs:
-            self.graphs = graphs
-            self.grew.append(count)
-
-    def _is_enough(self, count, source):
         if source == _bench.LOADER and self.session.seen.optimizers:
-            return False  # batches of an evaluation before the training, whose optimizer is still to step
-        if self.steps:
-            return count >= self.steps
-        if not self.warm_step:
-            if count >= _WARM_UP and not (self.grew and self.grew[-1] > count - _QUIET):
-                self.warm_step, self.warm_ns = count, _now()
-            return False
-        return count >= self.warm_step + _STEADY and _now() - self.warm_ns >= self.seconds * 1e9
+            return  # batches of an evaluation before the training, whose optimizer is still to step
+        if self.enough.step_ended(count):
+            self.finish("steps")
+            _go(self.leave, self.session.seen.local_world, self.folder)
 
     # The end.
 
@@ -127,7 +177,7 @@ class Trial:
             "rank": _number("RANK", 0), "world": session.seen.world, "device": session.seen.device,
             "torch": getattr(torch, "__version__", None), "ended": "exception" if exception else how,
             "exception": exception, "effects": session.effects(),
-            "recompiles": sum(step > _WARM_UP for step in self.grew)}
+            "recompiles": sum(step > _WARM_UP for step in self.enough.grew)}
         if torch is None:
             return dict(document, losses=[], gradient_norms=[], skipped_steps=0, batches=None, samples_per_step=None,
                         peak_device_bytes=None, device_bytes=None, patch="")
@@ -146,26 +196,33 @@ class Trial:
         document["patch"] = _description.patch(session)
         return document
 
-    def _go(self, status):
-        _flush()
-        self._wait_for_ranks()
-        _end_workers()
-        self.leave(status)
+def _has_optimizer():
+    import gc
 
-    def _wait_for_ranks(self):
-        """Who leaves while others still hear from it makes them fail: all ranks of this machine go together."""
-        count = self.session.seen.local_world
-        if count <= 1 or "LOCAL_RANK" not in os.environ:
+    module = sys.modules.get("torch.optim.optimizer")
+    return module is not None and any(issubclass(type(thing), module.Optimizer) for thing in gc.get_objects())
+
+
+def _go(leave, local_world, folder):
+    _flush()
+    _wait_for_ranks(local_world, folder)
+    _end_workers()
+    leave(0)
+
+
+def _wait_for_ranks(count, folder):
+    """Who leaves while others still hear from it makes them fail: all ranks of this machine go together."""
+    if count <= 1 or "LOCAL_RANK" not in os.environ:
+        return
+    import time
+
+    prefix = "left-%s-" % os.environ.get("TORCHELASTIC_RUN_ID", "").replace(os.sep, "_")
+    open(os.path.join(folder, prefix + os.environ["LOCAL_RANK"]), "w").close()
+    end = time.monotonic() + _WAIT_FOR_RANKS_S
+    while time.monotonic() < end:
+        if sum(name.startswith(prefix) for name in os.listdir(folder)) >= count:
             return
-        import time
-
-        prefix = "left-%s-" % os.environ.get("TORCHELASTIC_RUN_ID", "").replace(os.sep, "_")
-        open(os.path.join(self.folder, prefix + os.environ["LOCAL_RANK"]), "w").close()
-        end = time.monotonic() + _WAIT_FOR_RANKS_S
-        while time.monotonic() < end:
-            if sum(name.startswith(prefix) for name in os.listdir(self.folder)) >= count:
-                return
-            time.sleep(0.01)
+        time.sleep(0.01)
 
 
 def _flush():

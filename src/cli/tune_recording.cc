@@ -23,7 +23,7 @@ constexpr int kSteps = 20;
 // A program that does not step in this time is left to its first trial.
 constexpr double kTimeoutSeconds = 300;
 
-// Under the recorder the program leaves after its steps too: a trial of nothing, not measured.
+// Under the recorder the program leaves after its steps too.
 Result<bench::ChildOptions> RecordingOf(const tune::ProcessOptions& process,
                                         const std::string& folder) {
   const std::string trial = process.folder + "/recording-trial";
@@ -33,6 +33,7 @@ Result<bench::ChildOptions> RecordingOf(const tune::ProcessOptions& process,
   if (error) return Error(fmt::format("{}: {}", trial, error.message()));
   tune::TrialOrder order;
   order.seconds = 1;
+  order.recorded = true;
   std::ofstream(trial + "/order.json") << tune::OrderJson(order, "");
   bench::ChildOptions options;
   options.command = {self.string(),  "run",     "--quiet",
@@ -79,6 +80,7 @@ void Diagnose(const std::string& folder, TuneDiagnosis& diagnosis) {
     return;
   }
   for (const doctor::Finding& finding : report.diagnosis->findings) {
+    if (finding.id == "observer-effect") continue;  // nothing that the program could be given
     diagnosis.findings.push_back(finding.id);
     if (!finding.speedup) continue;
     diagnosis.predicted[finding.id] = *finding.speedup;

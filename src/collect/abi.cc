@@ -39,7 +39,9 @@ int hone_torch_probe(int stage) noexcept { return TorchProbe(stage); }
 int hone_python_ready(int stage) noexcept {
   return RecorderWanted() && Wanted("python") ? LearnPython(stage) : -1;
 }
-void hone_framework(const char* folder) noexcept { AddFrameworkFolder(folder); }
+void hone_framework(const char* folder, int hidden) noexcept {
+  AddFrameworkFolder(folder, hidden != 0);
+}
 uint32_t hone_frame_here(int whole) noexcept { return whole != 0 ? WholeFrameHere() : FrameHere(); }
 int hone_frame_text(uint32_t frame, char* text, int bytes) noexcept {
   return FrameText(frame, text, bytes);

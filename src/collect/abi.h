@@ -15,8 +15,9 @@ int hone_recording(void) noexcept;
 // Starts the recorder if it has not started. 0, or -1 when there is nothing to do.
 int hone_start(void) noexcept;
 
-// torch was imported: finds its symbols and registers for its operators. 0: registered; else a
-// negative number, and the reason is in hone_why(). Call with the GIL held, before threads start.
+// torch was imported: finds its symbols and registers for its operators. 0: registered; 1: for
+// its scopes only, operators are not wanted; else a negative number, and the reason is in
+// hone_why(). Call with the GIL held, before threads start.
 int hone_torch_ready(void) noexcept;
 // Operators seen so far on any thread: for the self-test.
 uint64_t hone_operators_seen(void) noexcept;
@@ -38,7 +39,8 @@ int hone_torch_probe(int stage) noexcept;
 // 0, or -1 once it is not what it seems. Stages: see LearnPython (collect/python_frames.h).
 int hone_python_ready(int stage) noexcept;
 // Files under this folder ("/…/torch/") are the framework's: not where a person looks for his line.
-void hone_framework(const char* folder) noexcept;
+// Hidden: hone's own, which no stack shows.
+void hone_framework(const char* folder, int hidden) noexcept;
 // Where the calling thread stands, as the recorder sees it (whole: with the framework's frames),
 // and what such a number means: "CALLER\tFILE\tLINE\tFUNCTION", at most `bytes` with the final
 // zero. Its length, or -1. For tests.

@@ -212,23 +212,24 @@ std::uint8_t PythonCodes::FlagsOf(const char* file, std::size_t bytes) const noe
   }
   const int count = folder_count_.load(std::memory_order_acquire);
   for (int i = 0; i < count; ++i) {
-    if (path.starts_with(folders_[i])) return kFrameworkCode;
+    if (path.starts_with(folders_[i])) return folder_flags_[i];
   }
   return 0;
 }
 
-void PythonCodes::AddFramework(const char* folder) noexcept {
+void PythonCodes::AddFolder(const char* folder, std::uint8_t flag) noexcept {
   const int at = folder_count_.load(std::memory_order_relaxed);
   const std::size_t bytes = std::strlen(folder);
   if (at >= kFolders || bytes + 1 > sizeof(folders_[0])) return;
   std::memcpy(folders_[at], folder, bytes + 1);
+  folder_flags_[at] = flag;
   folder_count_.store(at + 1, std::memory_order_release);
   if (codes_ == nullptr) return;
   const std::uint32_t count = count_.load(std::memory_order_acquire);
   for (std::uint32_t id = 1; id <= count && id < kCodes; ++id) {
     if (!codes_[id].whole.load(std::memory_order_acquire)) continue;
     if (NameText(codes_[id].file).starts_with(folder)) {
-      codes_[id].flags.fetch_or(kFrameworkCode, std::memory_order_relaxed);
+      codes_[id].flags.fetch_or(flag, std::memory_order_relaxed);
     }
   }
 }

@@ -22,8 +22,8 @@ class Output;
 inline constexpr std::string_view kImportSystem = "<frozen importlib.";
 
 enum : std::uint8_t {
-  kFrameworkCode = 1,  // of torch, of generated code, of ours: not where a person would look
-  kHiddenCode = 2,     // the interpreter's own: not told
+  kFrameworkCode = 1,  // of torch, of generated code: not where a person would look
+  kHiddenCode = 2,     // the interpreter's own, and hone's: not told
 };
 
 struct PythonCode {
@@ -70,8 +70,8 @@ class PythonCodes {
     return id == 0 || id >= kCodes ? nullptr : &codes_[id];
   }
 
-  // Code under this folder is the framework's, seen before or later.
-  void AddFramework(const char* folder) noexcept;
+  // Code under this folder, seen before or later, is of this kind.
+  void AddFolder(const char* folder, std::uint8_t flag) noexcept;
 
   void Drain(Output& output) noexcept;  // writer thread only: new rows
   bool full() const noexcept { return count_.load(std::memory_order_relaxed) + 1 >= kCodes; }
@@ -116,6 +116,7 @@ class PythonCodes {
   std::atomic<std::uint64_t> lost_{0};
   std::uint32_t written_ = 0;  // the writer's
   char folders_[kFolders][512] = {};
+  std::uint8_t folder_flags_[kFolders] = {};
   std::atomic<int> folder_count_{0};
 };
 

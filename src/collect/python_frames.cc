@@ -200,8 +200,9 @@ std::uint32_t Here(bool skip_framework) noexcept {
 bool PythonKnown() noexcept { return g_python.known.load(std::memory_order_acquire); }
 std::uint32_t FrameHere() noexcept { return Here(true); }
 std::uint32_t WholeFrameHere() noexcept { return Here(false); }
-void AddFrameworkFolder(const char* folder) noexcept {
-  if (folder != nullptr) g_python_stacks.codes().AddFramework(folder);
+void AddFrameworkFolder(const char* folder, bool hidden) noexcept {
+  if (folder == nullptr) return;
+  g_python_stacks.codes().AddFolder(folder, hidden ? kHiddenCode : kFrameworkCode);
 }
 
 int FrameText(std::uint32_t id, char* text, int bytes) noexcept {

@@ -30,8 +30,9 @@ std::uint32_t WholeFrameHere() noexcept;
 // 0, or -1 once something did not fit; the file says what.
 int LearnPython(int stage) noexcept;
 
-// Files under this folder ("/…/torch/") are the framework's.
-void AddFrameworkFolder(const char* folder) noexcept;
+// Files under this folder ("/…/torch/") are the framework's; hidden: hone's own, which no stack
+// shows.
+void AddFrameworkFolder(const char* folder, bool hidden) noexcept;
 
 // What a frame's id means, for tests: see hone_frame_text.
 int FrameText(std::uint32_t id, char* text, int bytes) noexcept;

@@ -205,7 +205,8 @@ void Find(void* library, const char* name, Function*& function) {
 }  // namespace
 
 int TorchReady() noexcept {
-  if (g_found.load() || g_refused.load()) return g_found.load() && !g_refused.load() ? 0 : -1;
+  if (g_refused.load()) return -1;
+  if (g_found.load()) return Wanted("ops") ? 0 : 1;
   void* const library = FindLoaded("libtorch_cpu.so");
   if (library == nullptr) {
     g_why = "libtorch_cpu.so is not loaded";
@@ -228,7 +229,7 @@ int TorchReady() noexcept {
   // the recorder's own handler is from before it, and a window that closes then would write into
   // what was freed.
   std::atexit([] { FinishRecorder(); });
-  return 0;
+  return Wanted("ops") ? 0 : 1;
 }
 
 void TorchWithoutPython() noexcept {

@@ -12,7 +12,8 @@
 
 namespace hone::collect {
 
-// Finds torch and registers. 0, or a negative number with the reason in TorchWhy.
+// Finds torch and registers. 0; 1 where operators are not wanted, so that only scopes (steps, the
+// loader) are; or a negative number with the reason in TorchWhy.
 int TorchReady() noexcept;
 // For C++ programs, and for Python that ran no start-up file: TorchReady and the self-test, once.
 // A program linked with torch has it done before its main; nothing when torch is not there.

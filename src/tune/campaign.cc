@@ -12,15 +12,19 @@ namespace hone::tune {
 namespace {
 
 // Steps of a trial: enough for the guard's windows and for the checksums of the first 64 batches,
-// unless that takes longer than this many times the steady seconds that were asked for.
+// unless those beyond what its rate needs take more than this share of the budget.
 constexpr std::int64_t kGuardSteps = 66;
-constexpr double kLongest = 4;
+constexpr double kGuardShare = 1.0 / 200;
 // A trial that takes this much longer than expected hangs.
 constexpr double kHangFactor = 3, kHangSeconds = 30;
+// What estimates of the proof may be too short by.
+constexpr double kMargin = 1.1;
+// Of the time that a first run compiled for, what a second run does not take.
+constexpr double kFoundAgain = 0.7;
 // Of the budget, that the first run may take.
 constexpr double kFirstShare = 0.5;
 // Trials that must fit into the budget beside the baseline's for all of its runs to be worth it.
-constexpr double kManyTrials = 14, kSomeTrials = 5;
+constexpr double kManyTrials = 14, kEnoughTrials = 8, kSomeTrials = 5;
 
 std::string Human(double seconds) { return HumanDuration(static_cast<Nanos>(seconds * 1e9)); }
 
@@ -50,9 +54,9 @@ std::string Times(double factor) { return fmt::format("{:.2f}x", factor); }
 
 // Five pairs, the first look; where they would take too much of the budget, the three that an
 // interval needs.
-double Campaign::Reserved() const {
+double Campaign::Reserved(const Recipe& winner) const {
   if (!options_.confirm) return 0;
-  const double pair = Estimate({}) + Estimate(incumbent_);
+  const double pair = kMargin * (Estimate({}) + EstimateAgain(winner));
   const double budget = options_.budget_s;
   const bool all = kLeastPairs * pair <= kMostReserved * budget;
   return std::max(kReservedShare * budget, (all ? kLeastPairs : kFewestPairs) * pair);
@@ -67,13 +71,36 @@ double Campaign::Estimate(const Recipe& recipe) const {
   const bool grown = std::all_of(incumbent_.begin(), incumbent_.end(),
                                  [&](const Choice& choice) { return in(recipe, choice); });
   double seconds = ledger_.Wall({}).value_or(first_.wall_s);
-  if (grown) seconds = ledger_.Wall(incumbent_).value_or(seconds);
+  if (grown) seconds = ledger_.FirstWall(incumbent_).value_or(seconds);
   for (const Candidate& candidate : candidates_) {
     if (!in(recipe, candidate.choice)) continue;
     if (grown && in(incumbent_, candidate.choice)) continue;
     seconds += candidate.extra_s;
   }
   return seconds;
+}
+
+double Campaign::FirstStep(const Recipe& recipe) const {
+  const auto found = latest_.find(KeyOf(recipe));
+  return found == latest_.end() || !found->second.steps ? 0 : found->second.steps->first_s;
+}
+
+// Compiled code is kept on disk (PyTorch's caches of graphs and of kernels): a second run finds it,
+// unless the first did already.
+double Campaign::EstimateAgain(const Recipe& recipe) const {
+  if (ledger_.Runs(recipe) > 1) return Estimate(recipe);
+  const bool ran = ledger_.Runs(recipe) == 1;
+  double compiling = std::max(0.0, FirstStep(ran ? recipe : incumbent_) - FirstStep({}));
+  double declared = 0;
+  for (const Candidate& candidate : candidates_) {
+    const auto in = [&](const Recipe& list) {
+      return std::find(list.begin(), list.end(), candidate.choice) != list.end();
+    };
+    if (!in(recipe)) continue;
+    declared += candidate.extra_s;
+    if (!ran && !in(incumbent_)) compiling += candidate.extra_s;
+  }
+  return Estimate(recipe) - (compiling < declared / 2 ? 0 : kFoundAgain * compiling);
 }
 
 double Campaign::Timeout(double estimate_s) const {
@@ -83,7 +110,9 @@ double Campaign::Timeout(double estimate_s) const {
 }
 
 bool Campaign::Fits(const Recipe& recipe, int runs) const {
-  return runs * Estimate(recipe) <= Left() - Reserved();
+  // What could not be proven afterwards is not begun.
+  const double most = std::max(Reserved(incumbent_), Reserved(recipe));
+  return runs * Estimate(recipe) <= Left() - most;
 }
 
 std::optional<Trial> Campaign::Attempt(const TrialOrder& order, const std::string& purpose,
@@ -138,6 +167,8 @@ Status Campaign::Describe() {
   TrialOrder order;
   order.seconds = options_.seconds;
   order.describe = true;
+  order.guard_steps = kGuardSteps;
+  order.guard_s = kGuardShare * options_.budget_s;
   order.timeout_s = options_.timeout_s > 0 ? options_.timeout_s : kFirstShare * options_.budget_s;
   std::optional<Trial> first = Attempt(order, "baseline", nullptr);
   if (!first) return Error(result_.ended);
@@ -165,9 +196,9 @@ Status Campaign::Describe() {
 void Campaign::PlanSteps(const Trial& first) {
   steps_ = static_cast<std::int64_t>(first.steps->count);
   if (!first.left) return;  // it has no more of them
-  const double affordable =
-      static_cast<double>(first.steps->warmup) + kLongest * options_.seconds / first.steps->mean_s;
-  steps_ = std::max(steps_, std::min(kGuardSteps, static_cast<std::int64_t>(affordable)));
+  const auto more =
+      static_cast<std::int64_t>(kGuardShare * options_.budget_s / first.steps->mean_s);
+  if (steps_ + more >= kGuardSteps) steps_ = std::max(steps_, kGuardSteps);
 }
 
 void Campaign::MakeRows() {
@@ -196,18 +227,21 @@ void Campaign::MakeRows() {
 
 // Same seed and other seeds, in turns: both give the noise of a run, and each its band.
 Status Campaign::MeasureBaseline() {
-  const double room = (options_.budget_s - Reserved() - runner_.Elapsed()) / first_.wall_s;
-  const int each = room >= kManyTrials ? 2 : room >= kSomeTrials ? 1 : 0;
-  if (each < 2) {
+  const double room = (options_.budget_s - Reserved({}) - runner_.Elapsed()) / first_.wall_s;
+  const int runs = room >= kManyTrials     ? 4
+                   : room >= kEnoughTrials ? 3
+                   : room >= kSomeTrials   ? 2
+                                           : 1;
+  if (runs < 4) {
     result_.notes.push_back(fmt::format(
         "the budget of {} holds about {} trials: the program as it is ran {} more with its own "
         "seed and {} with others (2 and 2 with a longer budget), so the band is rough",
-        Human(options_.budget_s), static_cast<int>(std::max(room, 0.0)), std::max(each, 1),
-        Count(static_cast<std::uint64_t>(each), "time")));
+        Human(options_.budget_s), static_cast<int>(std::max(room, 0.0)), (runs + 1) / 2,
+        Count(static_cast<std::uint64_t>(runs / 2), "time")));
   }
   std::vector<Trial> same = {first_}, other;
   std::string trouble;
-  for (int i = 0; i < std::max(2 * each, 1) && !stopped_; ++i) {
+  for (int i = 0; i < runs && !stopped_; ++i) {
     TrialOrder order;
     order.steps = steps_;
     order.seed_offset = i % 2 == 0 ? 0 : (i + 1) / 2;
@@ -252,7 +286,11 @@ Result<TuneResult> Campaign::Search() {
   HONE_RETURN_IF_ERROR(Begin());
   const Units units = OrderUnits(candidates_, wanted_, options_, *ledger_.Wall({}));
   Forward(units.first, "forward");
-  Retry();
+  // What compiles makes every later trial longer, so what seemed to help comes before it once more.
+  if (!units.costly.empty()) Retry(Dropped::kPromising);
+  Forward(units.costly, "forward");
+  Forward(units.unlikely, "forward");
+  Retry(Dropped::kAny);
   if (options_.allow_optimization) Forward(units.last, "forward");
   LeaveOneOut();
   MeasureAlone();

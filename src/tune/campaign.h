@@ -40,8 +40,12 @@ class Campaign {
   void MakeRows();
   void PlanSteps(const Trial& first);
   double Left() const { return options_.budget_s - runner_.Elapsed(); }
-  double Reserved() const;
+  // For the proof, were this the winner.
+  double Reserved(const Recipe& winner) const;
   double Estimate(const Recipe& recipe) const;
+  double EstimateAgain(const Recipe& recipe) const;
+  // Seconds to the end of the first step of its last run; 0 where it did not run.
+  double FirstStep(const Recipe& recipe) const;
   double Timeout(double estimate_s) const;
   // Whether so many runs of it end before what is reserved begins.
   bool Fits(const Recipe& recipe, int runs = 1) const;
@@ -71,7 +75,8 @@ class Campaign {
   Row* RowOf(const Choice& choice);
 
   // retry.cc
-  void Retry();
+  enum class Dropped { kPromising, kAny };
+  void Retry(Dropped which);
 
   // finish.cc: what stands, alone and proven.
   void LeaveOneOut();

@@ -11,6 +11,9 @@
 namespace hone::tune {
 namespace {
 
+// Of a comparison's run, a block more: two are looked at and do not count.
+constexpr std::int64_t kLookedAtSteps = 10;
+
 Recipe Without(const Recipe& recipe, std::size_t part) {
   Recipe less = recipe;
   less.erase(less.begin() + static_cast<std::ptrdiff_t>(part));
@@ -106,7 +109,7 @@ ConfirmOrder Campaign::PlanConfirmation() const {
   ConfirmOrder order;
   order.recipe = incumbent_;
   order.budget_s = Left();
-  order.steps = steps_;
+  order.steps = steps_ + (first_.left ? kLookedAtSteps : 0);
   order.least_effect = options_.least_effect;
   order.timeout_s = Timeout(std::max(Estimate({}), Estimate(incumbent_)));
   order.by_samples = first_.steps->samples_per_s.has_value();
@@ -143,7 +146,7 @@ void Campaign::TakeProof(const bench::Benchmark& found) {
 void Campaign::Confirm() {
   if (incumbent_.empty()) return;
   const ConfirmOrder order = PlanConfirmation();
-  const double least = kFewestPairs * (Estimate({}) + Estimate(incumbent_));
+  const double least = kFewestPairs * (Estimate({}) + EstimateAgain(incumbent_));
   if (!options_.confirm) {
     result_.proof = "not confirmed: that was not asked for";
   } else if (stopped_) {

@@ -149,6 +149,11 @@ Campaign::Trying Campaign::Try(std::size_t place, const std::string& purpose) {
     return Trying::kNotRun;
   }
   tried_on_[place] = KeyOf(before);
+  // How long it really compiles, here: what is estimated from now on should know.
+  if (candidate.extra_s > 0 && trial->steps && FirstStep(before) > 0) {
+    const double longer = trial->steps->first_s - FirstStep(before);
+    candidates_[place].extra_s = std::max(candidate.extra_s, longer);
+  }
   row.why = Obstacle(*trial, candidate, row);
   if (!row.why.empty()) {
     Tell(*trial, fmt::format("{}: {}", WordOf(row.fate), row.why));

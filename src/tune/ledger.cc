@@ -36,6 +36,7 @@ void Ledger::Add(const Trial& trial) {
   HONE_CHECK(trial.rate && *trial.rate > 0);
   Entry& entry = entries_[KeyOf(trial.order.recipe)];
   entry.log_rates.push_back(std::log(*trial.rate));
+  if (entry.log_rates.size() == 1) entry.first_wall_s = trial.wall_s;
   entry.wall_s = trial.wall_s;
 }
 
@@ -59,6 +60,12 @@ std::optional<double> Ledger::Wall(const Recipe& recipe) const {
   const Entry* entry = Find(recipe);
   if (entry == nullptr) return std::nullopt;
   return entry->wall_s;
+}
+
+std::optional<double> Ledger::FirstWall(const Recipe& recipe) const {
+  const Entry* entry = Find(recipe);
+  if (entry == nullptr) return std::nullopt;
+  return entry->first_wall_s;
 }
 
 std::optional<double> Ledger::noise() const {

@@ -45,6 +45,8 @@ class Ledger {
   std::optional<double> Rate(const Recipe& recipe) const;
   // Of its last run, as a whole: the first one may have filled caches. None without one.
   std::optional<double> Wall(const Recipe& recipe) const;
+  // Of its first run, which found nothing in caches.
+  std::optional<double> FirstWall(const Recipe& recipe) const;
   // Scatter of one run around the mean of its recipe, relative, pooled over all recipes that ran
   // more than once; none where none did.
   std::optional<double> noise() const;
@@ -58,7 +60,7 @@ class Ledger {
  private:
   struct Entry {
     std::vector<double> log_rates;
-    double wall_s = 0;
+    double first_wall_s = 0, wall_s = 0;
   };
   // Of one run around the mean of its recipe, the usual noise counted in.
   struct Scatter {

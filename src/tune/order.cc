@@ -8,6 +8,9 @@
 namespace hone::tune {
 namespace {
 
+// Of a plain trial's time: what a treatment may add to it and still be cheap.
+constexpr double kCheap = 0.5;
+
 struct Worth {
   bool unlikely = false;
   double gain = 0;  // logarithm of the factor, for the time of a plain trial
@@ -36,9 +39,10 @@ Expectation Expect(const Candidate& candidate, const SearchOptions& options) {
   for (const std::string& rule : candidate.cures) {
     const auto found = options.predicted.find(rule);
     if (found == options.predicted.end()) continue;
-    if (expected.predicted && *expected.predicted >= found->second) continue;
+    // The first: a fused optimizer is worth what the optimizer's launches cost, not all launches.
     expected.predicted = found->second;
     expected.by = rule;
+    break;
   }
   if (expected.predicted) {
     expected.factor = *expected.predicted;
@@ -55,26 +59,34 @@ Expectation Expect(const Candidate& candidate, const SearchOptions& options) {
 
 Units OrderUnits(const std::vector<Candidate>& candidates, const std::vector<bool>& wanted,
                  const SearchOptions& options, double trial_s) {
-  Units units;
+  std::vector<Unit> lists[2];  // the second of what changes the training
   std::map<std::string, std::size_t> groups[2];
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (!wanted[i]) continue;
     const bool last = candidates[i].risk == Risk::kOptimization;
-    std::vector<Unit>& list = last ? units.last : units.first;
     const std::string& group = candidates[i].group;
     const auto [found, added] = group.empty() ? std::pair(groups[last].end(), true)
-                                              : groups[last].emplace(group, list.size());
+                                              : groups[last].emplace(group, lists[last].size());
     if (added) {
-      list.push_back({i});
+      lists[last].push_back({i});
     } else {
-      list[found->second].push_back(i);
+      lists[last][found->second].push_back(i);
     }
   }
-  for (std::vector<Unit>* list : {&units.first, &units.last}) {
-    std::stable_sort(list->begin(), list->end(), [&](const Unit& a, const Unit& b) {
+  for (std::vector<Unit>& list : lists) {
+    std::stable_sort(list.begin(), list.end(), [&](const Unit& a, const Unit& b) {
       return WorthOf(b, candidates, options, trial_s) < WorthOf(a, candidates, options, trial_s);
     });
   }
+  Units units;
+  for (Unit& unit : lists[0]) {
+    const bool costly = std::any_of(unit.begin(), unit.end(), [&](std::size_t place) {
+      return candidates[place].extra_s > kCheap * trial_s;
+    });
+    const bool unlikely = WorthOf(unit, candidates, options, trial_s).unlikely;
+    (unlikely ? units.unlikely : costly ? units.costly : units.first).push_back(std::move(unit));
+  }
+  units.last = std::move(lists[1]);
   return units;
 }
 

@@ -23,13 +23,15 @@ Expectation Expect(const Candidate& candidate, const SearchOptions& options);
 // Candidates that exclude each other, by their places, in the order declared; one alone without a
 // group.
 using Unit = std::vector<std::size_t>;
+// Each list best first: most gain for the time that its trial takes, which without `extra_s` is
+// `trial_s`.
 struct Units {
-  std::vector<Unit> first;  // exact and numeric ones, best first
-  std::vector<Unit> last;   // what changes the training itself
+  std::vector<Unit> first;     // exact and numeric ones that something speaks for
+  std::vector<Unit> costly;    // likewise, but once adopted, every trial after them takes as long
+  std::vector<Unit> unlikely;  // exact and numeric ones that nothing speaks for
+  std::vector<Unit> last;      // what changes the training itself
 };
-// Those that `wanted` holds. Best: most gain for the time that its trial takes, which without
-// `extra_s` is `trial_s`; what takes long is adopted late also because all that comes after takes
-// as long.
+// Those that `wanted` holds.
 Units OrderUnits(const std::vector<Candidate>& candidates, const std::vector<bool>& wanted,
                  const SearchOptions& options, double trial_s);
 

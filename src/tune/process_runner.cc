@@ -81,9 +81,10 @@ std::string OrderJson(const TrialOrder& order, const std::string& treatments) {
   }
   return fmt::format(
       "{{\"version\": 1, \"recipe\": [{}], \"seed_offset\": {}, \"steps\": {}, \"seconds\": {}, "
-      "\"describe\": {}, \"treatments\": {}}}\n",
-      recipe, order.seed_offset, order.steps, order.seconds, order.describe ? "true" : "false",
-      JsonQuoted(treatments));
+      "\"describe\": {}, \"recorded\": {}, \"compared\": {}, \"guard_steps\": {}, \"guard_s\": {}, "
+      "\"treatments\": {}}}\n",
+      recipe, order.seed_offset, order.steps, order.seconds, order.describe, order.recorded,
+      order.compared, order.guard_steps, order.guard_s, JsonQuoted(treatments));
 }
 
 ProcessRunner::ProcessRunner(ProcessOptions options, bench::ChildRunner runner)
@@ -146,6 +147,7 @@ Result<bench::Benchmark> ProcessRunner::Confirm(const ConfirmOrder& order) {
   for (const bool treated : {false, true}) {
     TrialOrder arm;
     arm.steps = order.steps;
+    arm.compared = true;
     if (treated) arm.recipe = order.recipe;
     const std::vector<std::string> command =
         WithBatch(options_.command, options_.batch_flag, arm.recipe);

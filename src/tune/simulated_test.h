@@ -61,7 +61,7 @@ class Simulated : public TrialRunner {
     trial.counts_samples = true;
     trial.left = true;
     const double factor = TrueFactor(order.recipe);
-    trial.rate = 100 * factor * std::exp(Noise());
+    trial.rate = rate * factor * std::exp(Noise());
     bench::Steps steps;
     steps.count = order.steps > 0 ? static_cast<std::uint64_t>(order.steps) : 40;
     steps.warmup = 10;
@@ -71,13 +71,14 @@ class Simulated : public TrialRunner {
     steps.data_wait_share = wait_share ? wait_share(order.recipe) : 0.3;
     trial.steps = steps;
     trial.samples_per_step = 8;
-    trial.wall_s = wall_s;
+    trial.wall_s = Wall(order.recipe, steps.count, *trial.rate);
+    trial.steps->first_s =
+        trial.wall_s - (steps_take_time ? static_cast<double>(steps.count) * steps.mean_s : 0);
     trial.folder = "trial-" + std::to_string(ran.size() + 1);
     for (const Choice& choice : order.recipe) {
       const std::string name = Name(choice);
       trial.effects.push_back(
           {choice.treatment, inert.contains(name) ? "inert" : "applied", 1, "does it itself"});
-      trial.wall_s += extra_s[name];
       if (failures.contains(name)) {
         trial.ending = failures[name];
         trial.rate.reset();
@@ -98,17 +99,21 @@ class Simulated : public TrialRunner {
     benchmark.metric = *bench::ParseMetric("samples", false);
     benchmark.arms = {{"A", {"program"}, {}}, {"B", {"program"}, {}}};
     const double begin = clock;
-    for (int pair = 1; pair <= order.pairs && clock - begin + 2 * wall_s <= order.budget_s;
-         ++pair) {
+    const auto length = [&](int arm) {
+      return Wall(arm == 0 ? Recipe{} : order.recipe, static_cast<std::uint64_t>(order.steps),
+                  rate * (arm == 0 ? 1 : TrueFactor(order.recipe)));
+    };
+    for (int pair = 1;
+         pair <= order.pairs && clock - begin + length(0) + length(1) <= order.budget_s; ++pair) {
       for (int arm = 0; arm < 2; ++arm) {
         bench::Run run;
         run.pair = pair;
         run.slot = pair % 2 == 1 ? arm : 1 - arm;
         run.value =
-            100 * (arm == 1 ? TrueFactor(order.recipe) * confirm_factor : 1) * std::exp(Noise());
+            rate * (arm == 1 ? TrueFactor(order.recipe) * confirm_factor : 1) * std::exp(Noise());
         run.work.why_not = "simulated";
         benchmark.arms[static_cast<std::size_t>(arm)].runs.push_back(run);
-        clock += wall_s;
+        clock += length(arm);
       }
     }
     confirmed.push_back(order);
@@ -132,13 +137,26 @@ class Simulated : public TrialRunner {
   std::function<double(const Recipe&)> wait_share;
   std::map<std::string, Ending> failures;
   std::set<std::string> inert, wrong;  // `wrong`: learns something else
-  double noise = 0.01, wall_s = 10, clock = 0, confirm_factor = 1;
+  double noise = 0.01, wall_s = 10, clock = 0, confirm_factor = 1, rate = 100;
+  bool steps_take_time = false;  // then wall_s is what a run takes before its first step
   bool heavy_tails = false, learns = true;
   std::optional<std::size_t> stop_after;
   std::vector<TrialOrder> ran;
   std::vector<ConfirmOrder> confirmed;
 
  private:
+  // What compiles does so for as long as it says when its recipe runs first, and finds most of that
+  // again later.
+  double Wall(const Recipe& recipe, std::uint64_t steps, double samples_per_s) {
+    double seconds = wall_s;
+    if (steps_take_time) seconds += static_cast<double>(steps) * 8 / samples_per_s;
+    const bool again = !compiled_.insert(KeyOf(recipe)).second;
+    for (const Choice& choice : recipe) {
+      seconds += extra_s[Name(choice)] * (steps_take_time && again ? 0.3 : 1);
+    }
+    return seconds;
+  }
+
   double Noise() {
     const double normal = std::normal_distribution<double>(0, noise)(random_);
     if (!heavy_tails) return normal;
@@ -161,6 +179,7 @@ class Simulated : public TrialRunner {
   }
 
   std::mt19937_64 random_;
+  std::set<std::string> compiled_;
   Description description_;
 };
 

@@ -63,6 +63,11 @@ struct TrialOrder {
   double seconds = 0;            // of steady steps, at least
   bool describe = false;         // the candidates are wanted
   double timeout_s = 0;          // 0: none
+  bool recorded = false;         // for the doctor: the program is left in time, and nothing else
+  bool compared = false;         // what it works on is looked at, for a comparison
+  // Where `seconds` rule: as many steps as this where those that are missing take no longer.
+  std::int64_t guard_steps = 0;
+  double guard_s = 0;
 };
 
 enum class Ending {

@@ -55,6 +55,17 @@ class Torch(harness.Case):
                                capture_output=True, check=True)
         self.assertEqual(json.loads(again.stdout)["steps"], report["steps"])
 
+    def test_without_operators_nothing_takes_their_place(self):
+        program = self.script(TRAIN, "train.py")
+        done = self.run_hone([self.python, program, "60"], ["--steps", "20", "--collect", "memory"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (file,) = self.processes(done.out)
+        self.assertGreater(harness.rows_of(file, "memory"), 100)
+        report = self.answer(done)
+        self.assertEqual(report["trust"]["present"]["ops"], 0)
+        self.assertEqual(report["trust"]["losses"], [], "they were not asked for, so nothing is missing")
+        self.assertGreaterEqual(report["steps"]["count"], 20, "steps are counted all the same")
+
     def test_results_are_the_same_bit_for_bit(self):
         program = self.script(TRAIN, "train.py")
         bare = subprocess.run([self.python, program, "60"], capture_output=True, check=True)

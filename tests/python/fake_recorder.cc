@@ -73,7 +73,9 @@ int hone_python_ready(int stage) noexcept {
   Say("python_ready", stage);
   return 0;
 }
-void hone_framework(const char* folder) noexcept { Say("framework", folder); }
+void hone_framework(const char* folder, int hidden) noexcept {
+  Say(hidden != 0 ? "hidden" : "framework", folder);
+}
 uint32_t hone_frame_here(int) noexcept { return 0; }
 int hone_frame_text(uint32_t, char*, int) noexcept { return -1; }
 void hone_step(void) noexcept { Say("step"); }

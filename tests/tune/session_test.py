@@ -162,6 +162,27 @@ class Measuring(Case):
         self.assertGreaterEqual(len(ran.document["losses"]), 30)
         self.assertEqual(ran.document["batches"]["count"], min(64, len(ran.document["losses"])))
 
+    def test_the_first_run_goes_on_for_the_guard_where_that_takes_no_time(self):
+        ran = self.ran("--seed", 7, "--steps", 100000, seconds=0.01, guard_steps=66, guard_s=1000)
+        self.assertEqual(len(ran.document["losses"]), 66)
+        ran = self.ran("--seed", 7, "--steps", 100000, seconds=0.01, guard_steps=66, guard_s=0)
+        self.assertLess(len(ran.document["losses"]), 66)
+
+    def test_looked_at_are_the_first_run_and_comparisons(self):
+        for order, looks in (({"compared": True}, [3, 24]), ({"describe": True}, [3]), ({}, [])):
+            ran = self.ran("--seed", 7, "--steps", 100000, steps=30, **order)
+            (probe,) = [one for one in ran.probes if one["steps_ns"]]
+            self.assertEqual(probe["looked"], looks, order)
+
+    def test_the_run_for_the_doctor_is_left_and_nothing_else(self):
+        for words in ((), ("--evaluate",)):
+            ran = Ran(TRAIN, "--seed", 7, "--steps", 100000, *words, order={"recorded": True})
+            self.assertEqual((ran.status, ran.err, ran.documents), (0, "", []))
+            (probe,) = [one for one in ran.probes if one["steps_ns"]]
+            self.assertEqual((probe["looked"], probe["edges"], probe["source"]), ([], [], "optimizer"))
+            self.assertGreaterEqual(len(probe["steps_ns"]), 30)
+            self.assertLess(len(probe["steps_ns"]), 100000)
+
     def test_seeds(self):
         first, again = self.ran(steps=6), self.ran(steps=6, seconds=0.3)
         other = self.ran(steps=6, seed_offset=1)

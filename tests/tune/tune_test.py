@@ -74,6 +74,11 @@ class Search(Case):
         self.assertIn("train.py", row["where"])
         for name in ("recipe.json", "recipe.patch", "report.html", "report.md", "report.json", "tune.jsonl"):
             self.assertTrue((self.folder / "t" / name).exists(), name)
+        # What the doctor saw is the program, not what looks at it.
+        seen = subprocess.run([HONE, "analyze", "t/recording", "--json"], cwd=self.folder, capture_output=True,
+                              text=True, check=True).stdout
+        self.assertIn("train.py", seen)
+        self.assertNotIn("/hone/_", seen)
         # The patch makes the program do it itself, and then there is nothing left to do.
         subprocess.run(["patch", "-p1", "-i", "t/recipe.patch"], cwd=self.folder, check=True,
                        capture_output=True)

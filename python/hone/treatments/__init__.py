@@ -31,7 +31,7 @@ class Treatment:
     title = ""     # "load data in worker processes"
     risk = EXACT
     group = ""     # at most one of a group stands in a recipe
-    cures = ()     # rules of the doctor: ("input-bound",)
+    cures = ()     # rules of the doctor, what it is made for first: ("input-bound",)
     prior = 1.0    # factor to expect where nothing better is known, with its source in a comment
     extra_s = 0.0  # that a trial takes longer
 
@@ -41,6 +41,11 @@ class Treatment:
     def variants(cls, seen):
         """A list of (options, title), most promising first, or raises Unfit."""
         raise NotImplementedError
+
+    @classmethod
+    def rules(cls, seen):
+        """`cures`, less those whose cause could not show in this program as it is."""
+        return cls.cures
 
     @classmethod
     def expect(cls, seen, options):

@@ -27,6 +27,11 @@ class ChannelsLast(Treatment):
         return [({}, cls.title)]
 
     @classmethod
+    def rules(cls, seen):
+        # Conversions of layout are seen where convolutions run in half precision already.
+        return cls.cures if seen.autocast else ()
+
+    @classmethod
     def where(cls, seen):
         return _model.where(seen)
 

@@ -5,7 +5,6 @@ from . import _compile
 
 class CompileReduceOverhead(_compile.Compile):
     name, title = "compile-reduce-overhead", "torch.compile with CUDA graphs"
-    cures = ("launch-bound", "unfused-elementwise")
     arguments = {"mode": "reduce-overhead"}
     trainer = {"torch_compile": "True", "torch_compile_mode": '"reduce-overhead"'}
 

@@ -4,7 +4,9 @@
 //
 //   kernel name=gemm start=100 dur=50 corr=7 stream=7 device=0 graph=0 node=0 grid=2 block=64
 //   copy bytes=4096 kind=1 …     peer target=1 …     set bytes=… …     memory bytes=… free=1 …
-//   runtime cbid=211 tid=42 …    driver cbid=307 …   sync type=1 stream=7 …
+//   runtime cbid=211 tid=42 …    driver cbid=307 …   sync type=1 stream=7 …   (runtime …
+//   driver=307:
+//                                with a call of the driver inside)
 //   overhead kind=… tid=… …      graph graph=3 …     raw kind=99 bytes=64
 //                                a record, if its kind (or function) is on. start=now: by the
 //                                clock; wait=20: so many microseconds pass before end=now is asked
@@ -176,6 +178,32 @@ void FillWork(Record& r, ActivityKind kind, const Words& w) {
   r.graph_node = Number(w, "node");
 }
 
+// The call as a subscriber is told of it, and what is inside it.
+void CallBack(Fake& fake, std::unique_lock<std::mutex>& lock, std::uint32_t domain, ApiRecord& r,
+              const Words& w) {
+  const Callback callback = fake.callback;
+  std::uint64_t shared = 0;
+  CallbackData info{};
+  info.shared = &shared;
+  info.correlation = r.correlation;
+  info.result = &r.result;
+  lock.unlock();
+  callback(nullptr, domain, r.cbid, &info);
+  lock.lock();
+  const auto inner = static_cast<std::uint32_t>(Number(w, "driver"));
+  if (inner != 0 && domain == kRuntimeDomain && fake.all_called_back[kDriverDomain]) {
+    ApiRecord inside = r;
+    inside.cbid = inner;
+    CallBack(fake, lock, kDriverDomain, inside, w);
+  }
+  // Gone in between: whoever took it away did so under our feet.
+  if (fake.callback == nullptr) ++fake.calls["finalize inside a call"];
+  info.site = 1;
+  lock.unlock();
+  callback(nullptr, domain, r.cbid, &info);
+  lock.lock();
+}
+
 void PutApi(Fake& fake, std::unique_lock<std::mutex>& lock, std::uint32_t domain, const Words& w) {
   ApiRecord r{};
   Fill(r, domain == kRuntimeDomain ? ActivityKind::kRuntime : ActivityKind::kDriver, w);
@@ -184,17 +212,7 @@ void PutApi(Fake& fake, std::unique_lock<std::mutex>& lock, std::uint32_t domain
   r.result = static_cast<std::uint32_t>(Number(w, "result"));
   if (fake.callback != nullptr &&
       (fake.all_called_back[domain] || fake.called_back[domain].count(r.cbid) != 0)) {
-    const Callback callback = fake.callback;
-    std::uint64_t shared = 0;
-    CallbackData info{};
-    info.shared = &shared;
-    info.correlation = r.correlation;
-    info.result = &r.result;
-    lock.unlock();
-    callback(nullptr, domain, r.cbid, &info);
-    info.site = 1;
-    callback(nullptr, domain, r.cbid, &info);
-    lock.lock();
+    CallBack(fake, lock, domain, r, w);
   }
   const bool kind_on = fake.kinds.count(static_cast<std::int32_t>(r.kind)) != 0;
   if (!kind_on && fake.functions[domain].count(r.cbid) == 0) return;

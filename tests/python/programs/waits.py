@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "wai
 import package
 
 LIBRARY = ctypes.CDLL(os.environ["HONE_LIBRARY"])
-LIBRARY.hone_framework(os.path.join(os.path.dirname(package.__file__), "").encode())
+LIBRARY.hone_framework(os.path.join(os.path.dirname(package.__file__), "").encode(), 0)
 assert LIBRARY.InitializeInjection() == 1
 FAKE = ctypes.CDLL(os.environ["HONE_CUPTI"])
 
