@@ -77,6 +77,7 @@ def _candidate(seen, kind, options, title):
     expect = getattr(kind, "expect", None)
     return {"treatment": kind.name, "options": json.loads(json.dumps(options, sort_keys=True)), "title": title,
             "risk": kind.risk, "group": kind.group, "cures": list(kind.rules(seen)),
+            "better_with": list(kind.better_with),
             "prior": float(expect(seen, options) if expect is not None else kind.prior),
             "extra_s": float(kind.extra_s), "code": kind.code(seen, options), "where": kind.where(seen)}
 

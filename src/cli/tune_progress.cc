@@ -24,6 +24,7 @@ std::string TrialName(const std::string& purpose, const tune::Recipe& recipe,
                       const tune::Candidate* candidate) {
   if (recipe.empty()) return purpose == "other seed" ? "as it is, another seed" : "as it is";
   if (candidate == nullptr) return "as adopted so far";
+  if (purpose == "together") return "+ all that did not help alone";
   if (purpose == "without") return "without: " + candidate->title;
   if (purpose == "alone" || recipe.size() == 1) return candidate->title;
   return "+ " + candidate->title;

@@ -112,7 +112,10 @@ double Campaign::Timeout(double estimate_s) const {
 bool Campaign::Fits(const Recipe& recipe, int runs) const {
   // What could not be proven afterwards is not begun.
   const double most = std::max(Reserved(incumbent_), Reserved(recipe));
-  return runs * Estimate(recipe) <= Left() - most;
+  // Small gains wait to be decided together; that they must be able to.
+  const bool waits = std::find(waiting_.begin(), waiting_.end(), true) != waiting_.end();
+  const double together = together_is_due_ && waits ? Estimate(incumbent_) : 0;
+  return runs * Estimate(recipe) <= Left() - most - together;
 }
 
 std::optional<Trial> Campaign::Attempt(const TrialOrder& order, const std::string& purpose,
@@ -285,12 +288,14 @@ Status Campaign::Begin() {
 Result<TuneResult> Campaign::Search() {
   HONE_RETURN_IF_ERROR(Begin());
   const Units units = OrderUnits(candidates_, wanted_, options_, *ledger_.Wall({}));
+  together_is_due_ = true;
   Forward(units.first, "forward");
-  // What compiles makes every later trial longer, so what seemed to help comes before it once more.
-  if (!units.costly.empty()) Retry(Dropped::kPromising);
+  // What compiles makes every later trial longer, so what may help with others comes before it.
+  TryTogether();
   Forward(units.costly, "forward");
   Forward(units.unlikely, "forward");
-  Retry(Dropped::kAny);
+  TryTogether();
+  Retry();
   if (options_.allow_optimization) Forward(units.last, "forward");
   LeaveOneOut();
   MeasureAlone();

@@ -75,12 +75,18 @@ class Campaign {
   Row* RowOf(const Choice& choice);
 
   // retry.cc
-  enum class Dropped { kPromising, kAny };
-  void Retry(Dropped which);
+  void Retry();
+
+  // together.cc
+  void TryTogether();
+  std::vector<std::size_t> Companions() const;
+  std::string ObstacleTogether(const Trial& trial, const std::vector<std::size_t>& places);
 
   // finish.cc: what stands, alone and proven.
   void LeaveOneOut();
-  std::optional<std::size_t> WeakestPart();
+  std::optional<double> Missed(std::size_t part);
+  std::vector<std::size_t> UselessParts();
+  bool MissesNoneOf(const std::vector<std::size_t>& parts);
   void MeasureAlone();
   void Confirm();
   ConfirmOrder PlanConfirmation() const;
@@ -107,6 +113,7 @@ class Campaign {
   Trial first_;  // the describing run
   std::int64_t steps_ = 0;
   std::size_t not_taken_out_ = 0;  // parts of the winner that the budget did not allow
+  bool together_is_due_ = false;   // TryTogether is still to come
   bool stopped_ = false;
 };
 

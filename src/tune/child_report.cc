@@ -71,6 +71,7 @@ Candidate ReadCandidate(const JsonValue& value) {
                                        : Risk::kOptimization;
   candidate.group = TextOr(value, "group", "");
   candidate.cures = Words(value, "cures");
+  candidate.better_with = Words(value, "better_with");
   candidate.prior = DoubleOr(value, "prior", 1);
   candidate.extra_s = DoubleOr(value, "extra_s", 0);
   candidate.code = TextOr(value, "code", "");

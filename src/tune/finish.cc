@@ -22,58 +22,96 @@ Recipe Without(const Recipe& recipe, std::size_t part) {
 
 }  // namespace
 
-// The part that the winner misses least, when that is less than the least effect. All parts are
-// measured that the budget allows.
-std::optional<std::size_t> Campaign::WeakestPart() {
+// What the winner loses without this part, measured if need be; none where that cannot be said.
+std::optional<double> Campaign::Missed(std::size_t part) {
   const double least = std::log1p(options_.least_effect);
-  std::optional<std::size_t> weakest;
-  double weakest_gain = least;
-  for (std::size_t i = 0; i < incumbent_.size() && !stopped_; ++i) {
-    const Recipe less = Without(incumbent_, i);
-    Row& row = *RowOf(incumbent_[i]);
-    if (ledger_.Runs(less) == 0) {
-      if (!Fits(less)) {
-        ++not_taken_out_;
-        continue;
-      }
-      const std::optional<Trial> trial = Attempt(less, "without", &row.candidate);
-      if (!trial) break;
-      verdicts_[KeyOf(less)] = guard_->Check(*trial, RiskOf(less));
-      Tell(*trial, !Usable(*trial)
-                       ? fmt::format("{}: {}", WordOf(trial->ending), trial->error)
-                       : fmt::format("without it {} {}", ThreeDigits(*trial->rate), RateUnit()));
+  const Recipe less = Without(incumbent_, part);
+  Row& row = *RowOf(incumbent_[part]);
+  if (ledger_.Runs(less) == 0) {
+    if (!Fits(less)) {
+      ++not_taken_out_;
+      return std::nullopt;
     }
-    if (ledger_.Runs(less) == 0) continue;  // fails without it
-    Contrast contrast = ledger_.Compare(incumbent_, less);
-    const bool near = contrast.log_gain < least && contrast.log_gain > least - 4 * contrast.error;
-    if (near && !less.empty() && ledger_.Runs(less) < 2 && Fits(incumbent_, 2)) {
-      for (const Recipe& recipe : {incumbent_, less}) {
-        const std::optional<Trial> trial = Attempt(recipe, "without", &row.candidate);
-        if (!trial) break;
-        Tell(*trial, fmt::format("again: {} {}", trial->rate ? ThreeDigits(*trial->rate) : "no",
-                                 RateUnit()));
-      }
-      contrast = ledger_.Compare(incumbent_, less);
-    }
-    row.without = contrast.factor();
-    if (contrast.log_gain < weakest_gain && verdicts_[KeyOf(less)].passed) {
-      weakest_gain = contrast.log_gain;
-      weakest = i;
-    }
+    const std::optional<Trial> trial = Attempt(less, "without", &row.candidate);
+    if (!trial) return std::nullopt;
+    verdicts_[KeyOf(less)] = guard_->Check(*trial, RiskOf(less));
+    Tell(*trial, !Usable(*trial)
+                     ? fmt::format("{}: {}", WordOf(trial->ending), trial->error)
+                     : fmt::format("without it {} {}", ThreeDigits(*trial->rate), RateUnit()));
   }
-  return weakest;
+  if (ledger_.Runs(less) == 0) return std::nullopt;  // fails without it
+  Contrast contrast = ledger_.Compare(incumbent_, less);
+  // One that was adopted by itself was measured as a gain before; one that came with others never
+  // was. A second look before the first is taken out, and before the other stays.
+  const double over = contrast.log_gain - least;
+  const bool near = row.together < 2 ? over < 0 && over > -4 * contrast.error
+                                     : over > 0 && over < 3 * contrast.error;
+  if (near && !less.empty() && ledger_.Runs(less) < 2 && Fits(incumbent_, 2)) {
+    for (const Recipe& recipe : {incumbent_, less}) {
+      const std::optional<Trial> trial = Attempt(recipe, "without", &row.candidate);
+      if (!trial) break;
+      Tell(*trial,
+           fmt::format("again: {} {}", trial->rate ? ThreeDigits(*trial->rate) : "no", RateUnit()));
+    }
+    contrast = ledger_.Compare(incumbent_, less);
+  }
+  row.without = contrast.factor();
+  if (!verdicts_[KeyOf(less)].passed) return std::nullopt;
+  return contrast.log_gain;
+}
+
+// The parts that the winner misses by less than the least effect, the weakest first. All parts are
+// measured that the budget allows.
+std::vector<std::size_t> Campaign::UselessParts() {
+  std::vector<std::pair<double, std::size_t>> found;
+  for (std::size_t i = 0; i < incumbent_.size() && !stopped_; ++i) {
+    const std::optional<double> missed = Missed(i);
+    if (missed && *missed < std::log1p(options_.least_effect)) found.emplace_back(*missed, i);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::size_t> parts;
+  for (const auto& [missed, part] : found) parts.push_back(part);
+  if (parts.size() == incumbent_.size()) parts.pop_back();  // one of them it must be
+  return parts;
+}
+
+// Each by itself is not missed; whether all of them are not is another question.
+bool Campaign::MissesNoneOf(const std::vector<std::size_t>& parts) {
+  Recipe less;
+  for (std::size_t i = 0; i < incumbent_.size(); ++i) {
+    if (std::find(parts.begin(), parts.end(), i) == parts.end()) less.push_back(incumbent_[i]);
+  }
+  if (ledger_.Runs(less) == 0) {
+    if (!Fits(less)) return false;
+    const std::optional<Trial> trial =
+        Attempt(less, "without", &RowOf(incumbent_[parts[0]])->candidate);
+    if (!trial || !Usable(*trial)) return false;
+    verdicts_[KeyOf(less)] = guard_->Check(*trial, RiskOf(less));
+    Tell(*trial, fmt::format("without {}: {} {}", Count(parts.size(), "treatment"),
+                             ThreeDigits(*trial->rate), RateUnit()));
+  }
+  return verdicts_[KeyOf(less)].passed &&
+         ledger_.Compare(incumbent_, less).log_gain < std::log1p(options_.least_effect);
 }
 
 void Campaign::LeaveOneOut() {
   while (incumbent_.size() > 1 && !stopped_) {
     not_taken_out_ = 0;
-    const std::optional<std::size_t> weakest = WeakestPart();
-    if (!weakest) break;
-    Row& row = *RowOf(incumbent_[*weakest]);
-    row.fate = Row::Fate::kSuperseded;
-    row.why = fmt::format("the others made it useless: with it the winner is {} as fast",
-                          Times(row.without.value_or(1)));
-    incumbent_ = Without(incumbent_, *weakest);
+    std::vector<std::size_t> parts = UselessParts();
+    if (parts.empty()) break;
+    if (parts.size() > 1 && !MissesNoneOf(parts)) parts.resize(1);
+    Recipe rest;
+    for (std::size_t i = 0; i < incumbent_.size(); ++i) {
+      if (std::find(parts.begin(), parts.end(), i) == parts.end()) {
+        rest.push_back(incumbent_[i]);
+        continue;
+      }
+      Row& row = *RowOf(incumbent_[i]);
+      row.fate = Row::Fate::kSuperseded;
+      row.why = fmt::format("the others made it useless: with it the winner is {} as fast",
+                            Times(row.without.value_or(1)));
+    }
+    incumbent_ = std::move(rest);
     for (Row& other : rows_) other.without.reset();
   }
   if (not_taken_out_ > 0) {

@@ -14,7 +14,7 @@ namespace {
 using Fate = Row::Fate;
 
 // A gain below this that one look cannot settle waits until the others had theirs.
-constexpr double kSmallGain = 0.05;
+constexpr double kSmallGain = 0.15;
 // The untreated program's own share of memory, plus this, is no reason to say no.
 constexpr double kSameMemory = 0.01;
 

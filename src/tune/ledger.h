@@ -21,8 +21,8 @@ inline constexpr double kUsualNoise = 0.01;
 inline constexpr int kUsualRuns = 2;
 // The chance that a search takes anything up where nothing helps, over all candidates and looks,
 // by the formula. Scatter that is known from few runs and looks that depend on it make it more:
-// with 4 % here up to 6 % of the simulated searches took something up, 5 % is the most.
-inline constexpr double kFamilyAlpha = 0.02;
+// with 2 % here up to 6.5 % of the simulated searches took something up, 5 % is the most.
+inline constexpr double kFamilyAlpha = 0.012;
 // Times a candidate is measured at most before it is decided.
 inline constexpr int kMostLooks = 3;
 

@@ -34,6 +34,8 @@ struct Row {
   // without it.
   std::optional<double> alone, on_top, without;
   std::optional<double> cumulative;  // of the recipe up to and with it
+  // Adopted at once with others: so many they are, and `on_top` is of all. 0: alone.
+  std::size_t together = 0;
   std::optional<double> rate, cumulative_rate;
   std::optional<std::int64_t> peak_bytes;
   std::optional<double> loss;  // at the guard's last step

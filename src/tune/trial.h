@@ -38,12 +38,13 @@ struct Candidate {
   Choice choice;
   std::string title;  // "load data in 8 worker processes"
   Risk risk = Risk::kExact;
-  std::string group;               // at most one of a group stands in a recipe; empty: alone
-  std::vector<std::string> cures;  // rules of the doctor that it answers
-  double prior = 1;                // factor to expect where no finding says better
-  double extra_s = 0;              // that a trial takes longer: compilation
-  std::string code;                // the change that makes it permanent, in a line or a few
-  std::string where;               // "train.py:30"
+  std::string group;                     // at most one of a group stands in a recipe; empty: alone
+  std::vector<std::string> cures;        // rules of the doctor that it answers
+  std::vector<std::string> better_with;  // treatments without which it may well harm
+  double prior = 1;                      // factor to expect where no finding says better
+  double extra_s = 0;                    // that a trial takes longer: compilation
+  std::string code;                      // the change that makes it permanent, in a line or a few
+  std::string where;                     // "train.py:30"
 };
 
 // A treatment that cannot do anything here, and why.

@@ -9,6 +9,7 @@ from . import NUMERIC, Treatment, Unfit, _model
 class ChannelsLast(Treatment):
     name, title, risk = "channels-last", "channels-last layout of images", NUMERIC
     cures = ("layout-conversion",)
+    better_with = ("bf16-autocast", "fp16-autocast")
     # 22 % on ResNet-50, 8 to 35 % on its family with mixed precision (PyTorch's tutorial, V100); slower
     # than nothing in float32 without tensor cores.
     prior = 1.1

@@ -34,6 +34,7 @@ void WriteRow(JsonWriter& json, const tune::Row& row) {
   json.Field("predicted_by", row.predicted_by);
   json.Field("alone", row.alone);
   json.Field("on_top", row.on_top);
+  json.Field("together", row.together);
   json.Field("without", row.without);
   json.Field("cumulative", row.cumulative);
   json.Field("rate", row.rate);

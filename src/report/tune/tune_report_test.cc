@@ -139,6 +139,12 @@ TEST(TuneReport, TheTableFitsAndSaysEachReasonOnce) {
             std::string::npos);
   EXPECT_NE(out.str().find("tf32, pinned: no GPU"), std::string::npos);
   EXPECT_NE(out.str().find("measured 2.50x, predicted 2.10x (input-bound)"), std::string::npos);
+  // What was adopted with others says so: the factor is not its own.
+  tune::Row row = Sample().rows[0];
+  row.together = 3;
+  EXPECT_EQ(TuneEvidence(row, {})[0], "measured 2.50x for 3 at once");
+  row.together = 1;
+  EXPECT_EQ(TuneEvidence(row, {})[0], "measured 2.50x, predicted 2.10x (input-bound)");
 }
 
 }  // namespace

@@ -147,7 +147,9 @@ std::vector<std::string> TuneEvidence(const Row& row, const Style& style) {
   const std::optional<double> measured = row.on_top ? row.on_top : row.alone;
   if (measured) {
     std::string text = "measured " + RatioText(*measured);
-    if (row.predicted) {
+    if (row.together > 1) {
+      text += fmt::format(" for {} at once", row.together);
+    } else if (row.predicted) {
       text += fmt::format(", predicted {} ({})", RatioText(*row.predicted),
                           style.Clean(row.predicted_by));
     }
