@@ -113,6 +113,12 @@ def wait_share():
     return (_waits[-1] - _waits[0]) / max(1, stamps[-1] - stamps[0])
 
 
+def step_seconds():
+    """Of a step, mean; 0.0 without steps."""
+    stamps = _steps[_leader] if _leader <= LOADER else ()
+    return (stamps[-1] - stamps[0]) * 1e-9 / (len(stamps) - 1) if len(stamps) > 1 else 0.0
+
+
 def samples():
     return _samples[-1] if _samples else 0
 

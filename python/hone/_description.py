@@ -14,6 +14,7 @@ def complete(session, trial):
         path = os.path.abspath(main)
         seen.scripts = [path] + [script for script in seen.scripts if script != path]
     seen.steps = trial.count
+    seen.step_s = _bench.step_seconds()
     seen.backwards_per_step = trial.losses.backwards / trial.count if trial.count else 0.0
     seen.threads = torch.get_num_threads()
     seen.environment = dict(os.environ)
@@ -79,7 +80,7 @@ def _candidate(seen, kind, options, title):
             "risk": kind.risk, "group": kind.group, "cures": list(kind.rules(seen)),
             "better_with": list(kind.better_with),
             "prior": float(expect(seen, options) if expect is not None else kind.prior),
-            "extra_s": float(kind.extra_s), "code": kind.code(seen, options), "where": kind.where(seen)}
+            "at_most": kind.at_most(seen, options), "extra_s": float(kind.extra(seen, options)), "code": kind.code(seen, options), "where": kind.where(seen)}
 
 
 def patch(session):

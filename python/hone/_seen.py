@@ -99,6 +99,7 @@ class Seen(_Facts):
     clips_gradients = False
     backwards_per_step = 0.0
     steps = 0
+    step_s = 0.0        # of a step, mean of the run
     compiled = False
     set_to_none_off = 0
     operators = {}           # of a step: {"aten::mm": 12}

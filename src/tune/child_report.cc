@@ -73,6 +73,7 @@ Candidate ReadCandidate(const JsonValue& value) {
   candidate.cures = Words(value, "cures");
   candidate.better_with = Words(value, "better_with");
   candidate.prior = DoubleOr(value, "prior", 1);
+  candidate.at_most = FindDouble(value, "at_most");
   candidate.extra_s = DoubleOr(value, "extra_s", 0);
   candidate.code = TextOr(value, "code", "");
   candidate.where = TextOr(value, "where", "");

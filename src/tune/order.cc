@@ -40,7 +40,7 @@ Expectation Expect(const Candidate& candidate, const SearchOptions& options) {
     const auto found = options.predicted.find(rule);
     if (found == options.predicted.end()) continue;
     // The first: a fused optimizer is worth what the optimizer's launches cost, not all launches.
-    expected.predicted = found->second;
+    expected.predicted = std::min(found->second, candidate.at_most.value_or(found->second));
     expected.by = rule;
     break;
   }

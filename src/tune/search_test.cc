@@ -179,6 +179,19 @@ TEST(Search, TheDoctorsFindingsComeFirstAndWhatItDidNotFindLast) {
   EXPECT_EQ(order, (std::vector<std::string>{"fused", "bf16", "workers", "pin"}));
 }
 
+// The replay has every batch ready; two workers have not.
+TEST(Search, APredictionIsNoMoreThanTheTreatmentCanGive) {
+  Simulated program(12);
+  Candidate& two = program.Add("workers", 1.9, Risk::kExact, "{\"n\":2}");
+  two.cures = {"input-bound"};
+  two.at_most = 2;
+  SearchOptions options;
+  options.predicted = {{"input-bound", 11.9}};
+  const TuneResult result = Searched(program, options);
+  EXPECT_NEAR(*RowOf(result, "workers").predicted, 2, 1e-9);
+  EXPECT_EQ(RowOf(result, "workers").predicted_by, "input-bound");
+}
+
 TEST(Search, OnlyAndSkipNameTreatments) {
   Simulated program(10);
   program.Add("a", 1.5);

@@ -42,9 +42,10 @@ struct Candidate {
   std::vector<std::string> cures;        // rules of the doctor that it answers
   std::vector<std::string> better_with;  // treatments without which it may well harm
   double prior = 1;                      // factor to expect where no finding says better
-  double extra_s = 0;                    // that a trial takes longer: compilation
-  std::string code;                      // the change that makes it permanent, in a line or a few
-  std::string where;                     // "train.py:30"
+  std::optional<double> at_most;  // the largest factor that it can give, whatever is predicted
+  double extra_s = 0;             // that a trial takes longer: compilation
+  std::string code;               // the change that makes it permanent, in a line or a few
+  std::string where;              // "train.py:30"
 };
 
 // A treatment that cannot do anything here, and why.

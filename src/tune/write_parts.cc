@@ -27,6 +27,7 @@ void WriteCandidate(JsonWriter& json, const Candidate& candidate) {
   json.Field("cures", candidate.cures);
   json.Field("better_with", candidate.better_with);
   json.Field("prior", candidate.prior);
+  json.Field("at_most", candidate.at_most);
   json.Field("extra_s", candidate.extra_s);
   json.Field("code", candidate.code);
   json.Field("where", candidate.where);

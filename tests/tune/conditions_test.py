@@ -51,6 +51,16 @@ class Variants(unittest.TestCase):
         half = kind.expect(seen(wait_share=0.5), {"num_workers": 12})
         self.assertGreater(half, 1.7)
         self.assertLess(kind.expect(seen(wait_share=0.01), {"num_workers": 12}), 1.02)
+        # Two workers halve the wait for data; twelve leave what is no wait.
+        for workers, most in ((2, 1 / 0.45), (12, 1 / 0.1)):
+            self.assertAlmostEqual(kind.at_most(seen(wait_share=0.9), {"num_workers": workers}), most)
+        self.assertIsNone(kind.at_most(seen(), {"num_workers": 2}))
+
+    def test_a_larger_batch_takes_longer(self):
+        kind = treatments.load("batch-size")
+        what = seen(step_s=0.1)
+        self.assertAlmostEqual(kind.extra(what, {"from": 8, "batch_size": 32}), 3 * 30 * 0.1)
+        self.assertEqual(kind.extra(what, {"from": 8, "batch_size": 4, "accumulate": 2}), 0)
 
     def test_pinned_memory_and_copies(self):
         self.unfit("pinned-memory", seen(), "on the CPU")

@@ -54,6 +54,16 @@ class Treatment:
         return cls.prior
 
     @classmethod
+    def at_most(cls, seen, options):
+        """The largest factor that it could give here, whatever the doctor predicts; None: not known."""
+        return None
+
+    @classmethod
+    def extra(cls, seen, options):
+        """Seconds that a trial takes longer."""
+        return cls.extra_s
+
+    @classmethod
     def where(cls, seen):
         """"train.py:30", the line that would change, or ""."""
         return ""

@@ -44,6 +44,11 @@ class BatchSize(Treatment):
         return 1 + (cls.prior - 1) * (options["batch_size"] // options["from"]).bit_length() / 2
 
     @classmethod
+    def extra(cls, seen, options):
+        # As many steps of a larger batch; where the device is not busy it takes less.
+        return max(0, options["batch_size"] / options["from"] - 1) * seen.steps * seen.step_s
+
+    @classmethod
     def where(cls, seen):
         return _loader(seen).site
 
