@@ -51,6 +51,7 @@ _samples, _waits, _edges, _growth, _looked = array("q"), array("q"), [], [], []
 _sample_count = _wait_ns = 0
 _pending = {}  # dataset: samples since the last step
 _last_dataset = None
+_stock = 0  # batches that loaders' workers may have ready: whenever the program is slow for once, they fill up
 _first_optimizer = None
 _edge_step, _edge_ns, _last_cpu = 0, 0, 0
 _counters = None  # dynamo's
@@ -99,6 +100,16 @@ def look_at(steps):
     """Looks at these steps only."""
     global _looked_at
     _looked_at = frozenset(steps)
+
+
+def stock():
+    """Batches that may lie ready when the program has been slow, so that as many steps do not wait for any."""
+    return _stock
+
+
+def looks():
+    """Steps that were looked at so far."""
+    return len(_looked)
 
 
 def folder():
@@ -188,9 +199,12 @@ def _guarded(function, *arguments):
 
 
 def _handed_out(iterator, batch):
-    global _last_dataset
+    global _last_dataset, _stock
     if _work is None:
         _find_torch()
+    ready = getattr(iterator, "_num_workers", 0) * (getattr(iterator, "_prefetch_factor", 0) or 0)
+    if ready > _stock:
+        _stock = ready
     _last_dataset = id(getattr(iterator, "_dataset", None))
     size = _work.batch(batch) if _work is not None and not _quiet else 0
     if _leader >= LOADER:
@@ -322,7 +336,7 @@ def _write_file(how):
         "source": _NAMES[_leader] if _leader <= LOADER else "",
         "steps_ns": [stamp - _begin for stamp in stamps],
         "samples": list(_samples), "waits_ns": list(_waits), "edges": _edges, "growth": _growth,
-        "looked": _looked,
+        "looked": _looked, "stock": _stock,
         "tail_s": (tail_begin - stamps[-1]) * 1e-9 if stamps else 0,
         "tail_cpu_s": (_cpu() - last_cpu) * 1e-9 if stamps else 0,
         "tail_sync_s": tail_sync * 1e-9, "cpu_s": _cpu() * 1e-9,

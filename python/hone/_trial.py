@@ -30,12 +30,14 @@ class Enough:
         self.warm_ns = self.warm_step = 0
 
     def step_ended(self, count):
-        """Whether this step is the last."""
+        """Whether this step is the last. Those that find their batch ready, because the first step or a look
+        took its time, come on top: they are left out of the rate."""
         self._notice_graphs(count)
+        stock = _bench.stock()
         if self.steps:
-            return count >= self.steps
+            return count >= self.steps + stock * max(1, _bench.looks())
         if not self.warm_step:
-            if count >= _WARM_UP and not (self.grew and self.grew[-1] > count - _QUIET):
+            if count >= _WARM_UP + stock and not (self.grew and self.grew[-1] > count - _QUIET):
                 self.warm_step, self.warm_ns = count, _now()
             return False
         steady, seconds = count - self.warm_step, (_now() - self.warm_ns) * 1e-9
@@ -123,6 +125,8 @@ class Trial:
     # What the probe tells.
 
     def handed_out(self, iterator, batch, waited_ns):
+        if self.enough.steps and self.count >= self.enough.steps:
+            return  # on top of what was asked for: what others had is described
         try:
             self.batches.handed_out(iterator, batch, waited_ns)
         except Exception as trouble:  # ours, never the program's

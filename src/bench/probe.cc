@@ -71,6 +71,7 @@ Result<Probe> ReadProbe(const std::string& path) {
   probe.waits_ns = Ints(document, "waits_ns");
   probe.growth = Ints(document, "growth");
   probe.looked = Ints(document, "looked");
+  probe.stock = IntOr(document, "stock", 0);
   probe.cpu_s = DoubleOr(document, "cpu_s", 0);
   probe.tail_cpu_s = DoubleOr(document, "tail_cpu_s", 0);
   probe.tail_sync_s = DoubleOr(document, "tail_sync_s", 0);

@@ -27,6 +27,7 @@ struct Probe {
   std::vector<Edge> edges;
   std::vector<std::int64_t> growth;  // steps that compiled something
   std::vector<std::int64_t> looked;  // the step after this one was looked at
+  std::int64_t stock = 0;  // batches that loaders' workers have ready after a step that took long
   double cpu_s = 0, tail_cpu_s = 0, tail_sync_s = 0;
   std::vector<std::string> clocks;  // functions of `time` that the program replaced
   std::map<std::string, std::string> facts;
@@ -41,9 +42,11 @@ std::vector<Probe> ReadProbes(const std::string& folder);
 
 // The window in which the program had settled. Warm-up, by the same rule in every run: `given`
 // steps; or, below 0, at least 10, the last that compiled or let the device's memory grow in the
-// first half, and what a change-point test calls not settled; at most half of the steps. Steps that
-// were looked at are left out. With a GPU the window begins and ends at a block's edge, where the
-// device had been waited for. `start_ns`: when the program was started.
+// first half, those that found their batch ready since the first step, and what a change-point test
+// calls not settled; at most half of the steps. Steps that were looked at are left out, and with
+// them as many as then found their batch ready (where half of the steps stay). With a GPU the
+// window begins and ends at a block's edge, where the device had been waited for. `start_ns`: when
+// the program was started.
 inline constexpr std::int64_t kLeastWarmup = 10;
 Known<Steps> SteadySteps(const std::vector<Probe>& probes, std::int64_t given,
                          std::int64_t start_ns);

@@ -51,6 +51,27 @@ TEST(SteadySteps, LookedAtStepsCountNeitherAsTimeNorAsSamples) {
   EXPECT_NEAR(steps->p99_s, 0.010, 1e-9);
 }
 
+// Two workers with four batches each, and a program that waits for them: after every step that took
+// long, eight batches lie ready.
+TEST(SteadySteps, BatchesThatLayReadyAreNotTheProgramsPace) {
+  std::vector<std::int64_t> lengths = Lengths(60, 12);
+  lengths[0] = 900;
+  lengths[24] = 500;
+  for (const std::size_t after : {1, 25}) {
+    for (std::size_t i = 0; i < 8; ++i) lengths[after + i] = 1;
+  }
+  Probe probe = WithSteps(lengths);
+  probe.looked = {24};
+  EXPECT_LT(SteadySteps({probe}, -1, 0)->mean_s, 0.0115) << "as if it were faster";
+  probe.stock = 8;
+  const Known<Steps> steps = SteadySteps({probe}, -1, 0);
+  EXPECT_NEAR(steps->mean_s, 0.012, 1e-9);
+  EXPECT_EQ(steps->steady, 41U);
+  // Where that would leave less than half, looked at steps alone are left out.
+  probe.stock = 40;
+  EXPECT_LT(SteadySteps({probe}, -1, 0)->mean_s, 0.012);
+}
+
 TEST(SteadySteps, WarmUpLastsUntilNothingGrowsAndTimesHaveSettled) {
   Probe compiled = WithSteps(Lengths(60, 10));
   compiled.growth = {1, 17, 55};  // the last one is in the second half: not warm-up

@@ -147,7 +147,7 @@ ConfirmOrder Campaign::PlanConfirmation() const {
   ConfirmOrder order;
   order.recipe = incumbent_;
   order.budget_s = Left();
-  order.steps = steps_ + (first_.left ? kLookedAtSteps : 0);
+  order.steps = steps_ + (first_.left ? kLookedAtSteps : 0);  // and what each arm's loader needs
   order.least_effect = options_.least_effect;
   order.timeout_s = Timeout(std::max(Estimate({}), Estimate(incumbent_)));
   order.by_samples = first_.steps->samples_per_s.has_value();
