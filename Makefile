@@ -29,7 +29,7 @@ demo: all
 test: unit fuzzers
 	@tools/install_torch
 	@tools/install_web
-	@status=0; HONE_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) ctest --test-dir build \
+	@status=0; HONE_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) ctest --test-dir build -LE gpu \
 	  --output-on-failure --no-tests=error -j $(JOBS) | tee build/ctest.log || status=$$?; \
 	echo; sed -n '/^doctor on /,/^$$/p' build/Testing/Temporary/LastTest.log || true; \
 	echo "$$(grep -c '(Skipped)$$' build/ctest.log || true) skipped, for what is not on this machine"; \

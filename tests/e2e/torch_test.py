@@ -7,6 +7,7 @@ import pathlib
 import pty
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -30,6 +31,34 @@ TRAIN = '''
         print(step, loss.item().hex(), flush=True)
         time.sleep(pause)
 '''
+
+
+PROFILED = '''
+    import sys, torch
+    from torch.profiler import ProfilerActivity, profile
+    torch.manual_seed(3)
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+    optimizer = torch.optim.Adam(model.parameters())
+    profiler = profile(activities=[ProfilerActivity.CPU])
+    for step in range(40):
+        if step == 10:
+            profiler.start()
+        optimizer.zero_grad()
+        model(torch.randn(16, 64)).square().mean().backward()
+        optimizer.step()
+        if step == 29:
+            profiler.stop()
+    profiler.export_chrome_trace(sys.argv[1])
+'''
+
+
+def operators(path):
+    """(start, end, name) of a chrome trace's operators, in nanoseconds of the wall clock, in order."""
+    trace = json.loads(pathlib.Path(path).read_text())
+    base = int(trace["baseTimeNanoseconds"])
+    return sorted((base + round(e["ts"] * 1e3), base + round((e["ts"] + e["dur"]) * 1e3), e["name"])
+                  for e in trace["traceEvents"] if e.get("cat") == "cpu_op" and e["ph"] == "X")
 
 
 class Torch(harness.Case):
@@ -166,6 +195,25 @@ class Torch(harness.Case):
         bare = subprocess.run([self.python, program], capture_output=True, check=True)
         done = self.run_hone([self.python, program])
         self.assertEqual(done.stdout, bare.stdout, done.stderr)
+
+    def test_operators_are_those_of_torchs_profiler(self):
+        program = self.script(PROFILED, "train.py")
+        done = self.run_hone([self.python, program, str(self.folder / "theirs.json")], ["--all", "--no-analyze"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        subprocess.run([harness.HONE, "export", str(done.out), "--to", "chrome", "-o", str(self.folder / "ours.json")],
+                       capture_output=True, check=True)
+        theirs, ours = operators(self.folder / "theirs.json"), operators(self.folder / "ours.json")
+        self.assertGreater(len(theirs), 2000)
+        # Both stand in the same process; what ran before and after the profiler is ours alone. Steps are
+        # alike, so of the places where the names agree that counts whose times do best.
+        names = [one[2] for one in theirs]
+        runs = [ours[i:i + len(theirs)] for i in range(len(ours) - len(theirs) + 1)
+                if [one[2] for one in ours[i:i + len(theirs)]] == names]
+        self.assertTrue(runs, "not the same operators in the same order")
+        same = min(runs, key=lambda run: statistics.median(abs(a[0] - b[0]) for a, b in zip(run, theirs)))
+        # A few lie apart by what the profiler does between the two, when it takes memory.
+        near = [abs(a[0] - b[0]) <= 10_000 and abs(a[1] - b[1]) <= 10_000 for a, b in zip(same, theirs)]
+        self.assertGreater(sum(near), 0.95 * len(near))
 
     def test_two_ranks(self):
         program = self.script('''
