@@ -65,16 +65,13 @@ double Campaign::Reserved(const Recipe& winner) const {
 double Campaign::Estimate(const Recipe& recipe) const {
   if (const std::optional<double> wall = ledger_.Wall(recipe)) return *wall;
   // What is known of the part of it that stands already, and what each other part says it adds.
-  const auto in = [](const Recipe& list, const Choice& choice) {
-    return std::find(list.begin(), list.end(), choice) != list.end();
-  };
   const bool grown = std::all_of(incumbent_.begin(), incumbent_.end(),
-                                 [&](const Choice& choice) { return in(recipe, choice); });
+                                 [&](const Choice& choice) { return Contains(recipe, choice); });
   double seconds = ledger_.Wall({}).value_or(first_.wall_s);
   if (grown) seconds = ledger_.FirstWall(incumbent_).value_or(seconds);
   for (const Candidate& candidate : candidates_) {
-    if (!in(recipe, candidate.choice)) continue;
-    if (grown && in(incumbent_, candidate.choice)) continue;
+    if (!Contains(recipe, candidate.choice)) continue;
+    if (grown && Contains(incumbent_, candidate.choice)) continue;
     seconds += candidate.extra_s;
   }
   return seconds;
@@ -93,12 +90,9 @@ double Campaign::EstimateAgain(const Recipe& recipe) const {
   double compiling = std::max(0.0, FirstStep(ran ? recipe : incumbent_) - FirstStep({}));
   double declared = 0;
   for (const Candidate& candidate : candidates_) {
-    const auto in = [&](const Recipe& list) {
-      return std::find(list.begin(), list.end(), candidate.choice) != list.end();
-    };
-    if (!in(recipe)) continue;
+    if (!Contains(recipe, candidate.choice)) continue;
     declared += candidate.extra_s;
-    if (!ran && !in(incumbent_)) compiling += candidate.extra_s;
+    if (!ran && !Contains(incumbent_, candidate.choice)) compiling += candidate.extra_s;
   }
   return Estimate(recipe) - (compiling < declared / 2 ? 0 : kFoundAgain * compiling);
 }

@@ -68,6 +68,8 @@ class Campaign {
   Trying Conclude(const OnTrial& on, Speed speed);
   Trying End(const OnTrial& on, Row::Fate fate, const std::string& why, Trying came);
   void TakeNumbers(const OnTrial& on, Row& row) const;
+  // What stands, measured once more.
+  std::optional<Trial> StandingAgain();
   std::optional<Trial> Again(const Recipe& recipe, const Candidate& candidate, Row& row);
   void Adopt(std::size_t place, const Recipe& recipe, const Recipe& before);
   Recipe With(std::size_t place) const;

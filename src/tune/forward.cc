@@ -37,7 +37,7 @@ Row* Campaign::RowOf(const Choice& choice) {
 Risk Campaign::RiskOf(const Recipe& recipe) const {
   Risk risk = Risk::kExact;
   for (const Candidate& candidate : candidates_) {
-    if (std::find(recipe.begin(), recipe.end(), candidate.choice) == recipe.end()) continue;
+    if (!Contains(recipe, candidate.choice)) continue;
     risk = std::max(risk, candidate.risk);
   }
   return risk;
@@ -162,12 +162,20 @@ Campaign::Trying Campaign::Try(std::size_t place, const std::string& purpose) {
   return Decide({place, recipe, before, std::move(*trial)}, purpose == "forward");
 }
 
+// None: the search is over.
+std::optional<Trial> Campaign::StandingAgain() {
+  std::optional<Trial> trial = Attempt(incumbent_, "again", nullptr);
+  if (trial) {
+    Tell(*trial,
+         fmt::format("{} {}", Usable(*trial) ? ThreeDigits(*trial->rate) : "no", RateUnit()));
+  }
+  return trial;
+}
+
 // Once more what stands and the candidate, one after the other. None: the search is over, or the
 // candidate is (row.why says why). The decision about the trial is to be told.
 std::optional<Trial> Campaign::Again(const Recipe& recipe, const Candidate& candidate, Row& row) {
-  const std::optional<Trial> old = Attempt(incumbent_, "again", nullptr);
-  if (!old) return std::nullopt;
-  Tell(*old, fmt::format("{} {}", Usable(*old) ? ThreeDigits(*old->rate) : "no", RateUnit()));
+  if (!StandingAgain()) return std::nullopt;
   std::optional<Trial> trial = Attempt(recipe, "again", &candidate);
   if (!trial) return std::nullopt;
   row.why = Obstacle(*trial, candidate, row);
@@ -264,7 +272,7 @@ Campaign::Trying Campaign::Conclude(const OnTrial& on, Speed speed) {
 void Campaign::Adopt(std::size_t place, const Recipe& recipe, const Recipe& before) {
   Row& row = rows_[place];
   for (const Choice& choice : before) {
-    if (std::find(recipe.begin(), recipe.end(), choice) != recipe.end()) continue;
+    if (Contains(recipe, choice)) continue;
     Row* old = RowOf(choice);
     HONE_CHECK(old != nullptr);
     old->fate = Row::Fate::kSuperseded;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "tune/campaign.h"
 
 namespace hone::tune {
@@ -62,7 +61,8 @@ std::vector<std::size_t> Campaign::Companions() const {
           const bool comes = std::any_of(helpful.begin(), helpful.end(), [&](std::size_t other) {
             return candidates_[other].choice.treatment == partner;
           });
-          const bool stood = tried_on_[i].find(partner + ' ') != std::string::npos;
+          // A line of a key begins with the name.
+          const bool stood = ('\n' + tried_on_[i]).find('\n' + partner + ' ') != std::string::npos;
           return comes || (IsIn(incumbent_, partner) && !stood);
         })) {
       add(i);
@@ -104,11 +104,7 @@ void Campaign::TryTogether() {
   Speed speed = Speed::kNear;
   for (int look = 0; speed == Speed::kNear && look < kMostLooks; ++look) {
     if (!Fits(recipe, look == 0 ? 1 : 2)) return;
-    if (look > 0) {
-      const std::optional<Trial> old = Attempt(before, "again", nullptr);
-      if (!old) return;
-      Tell(*old, fmt::format("{} {}", Usable(*old) ? ThreeDigits(*old->rate) : "no", RateUnit()));
-    }
+    if (look > 0 && !StandingAgain()) return;
     const std::optional<Trial> trial = Attempt(recipe, "together", &candidates_[places[0]]);
     if (!trial) return;
     const std::string obstacle = ObstacleTogether(*trial, places);

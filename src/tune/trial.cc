@@ -28,6 +28,10 @@ std::string_view WordOf(Ending ending) {
   return "";
 }
 
+bool Contains(const Recipe& recipe, const Choice& choice) {
+  return std::find(recipe.begin(), recipe.end(), choice) != recipe.end();
+}
+
 std::string KeyOf(Recipe recipe) {
   std::sort(recipe.begin(), recipe.end(), [](const Choice& a, const Choice& b) {
     return a.treatment != b.treatment ? a.treatment < b.treatment : a.options < b.options;

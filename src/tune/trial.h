@@ -31,6 +31,7 @@ struct Choice {
 };
 // In the order adopted. Two recipes with the same choices are the same trial.
 using Recipe = std::vector<Choice>;
+bool Contains(const Recipe& recipe, const Choice& choice);
 std::string KeyOf(Recipe recipe);  // sorted; equal for equal recipes
 
 // Something to try, as the treatment declared it after looking at the program's first run.
