@@ -190,6 +190,7 @@ Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& c
     diagnosis = std::move(*found);
     options.diagnosed = diagnosis.diagnosed;
     options.predicted = diagnosis.predicted;
+    options.predict = diagnosis.predict;
     if (!diagnosis.note.empty()) notes.push_back(diagnosis.note);
     progress.Say(diagnosis.Summary());
   }

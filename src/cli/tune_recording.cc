@@ -10,6 +10,7 @@
 #include "bench/child.h"
 #include "cli/job.h"
 #include "record/control.h"
+#include "replay/whatif.h"
 #include "report/bench/bench_words.h"
 
 namespace hone::cli {
@@ -62,13 +63,36 @@ Status Record(const tune::ProcessOptions& process, const std::string& folder,
   return Ok();
 }
 
+// A recording and the replay of it.
+struct Replayed {
+  JobResult job;
+  Known<std::unique_ptr<replay::Model>> model;
+  std::unique_ptr<replay::WhatIf> whatif;
+};
+
+std::function<std::optional<double>(const std::set<std::string>&)> PredictionsOf(JobResult job) {
+  auto replayed = std::make_shared<Replayed>(Replayed{std::move(job), {}, nullptr});
+  const report::Input& input = replayed->job.report.leading();
+  replayed->model = replay::Model::Build(input.trace, input.facts);
+  if (!replayed->model) return {};
+  replayed->whatif = std::make_unique<replay::WhatIf>(**replayed->model);
+  return [replayed](const std::set<std::string>& rules) -> std::optional<double> {
+    std::vector<std::string_view> ids;
+    for (const std::string& rule : rules) {
+      if (replay::FindEdit(rule) == nullptr) return std::nullopt;
+      ids.push_back(rule);
+    }
+    return replayed->whatif->bare().likely_ns / replayed->whatif->Predict(ids).likely_ns;
+  };
+}
+
 void Diagnose(const std::string& folder, TuneDiagnosis& diagnosis) {
   JobOptions job;
   job.paths = {folder};
   job.quiet = true;
   std::ostringstream out, err;
   Console console{out, err};
-  const Result<JobResult> result = RunJob(job, console);
+  Result<JobResult> result = RunJob(job, console);
   if (!result || result->report.inputs.empty()) {
     diagnosis.note = "the recording could not be read, so usual gains led the search";
     return;
@@ -88,6 +112,7 @@ void Diagnose(const std::string& folder, TuneDiagnosis& diagnosis) {
       diagnosis.predicted.try_emplace(same, *finding.speedup);
     }
   }
+  diagnosis.predict = PredictionsOf(std::move(*result));
 }
 
 }  // namespace

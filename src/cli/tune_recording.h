@@ -3,7 +3,10 @@
 // which treatments are tried first.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,8 +19,10 @@ namespace hone::cli {
 struct TuneDiagnosis {
   bool diagnosed = false;
   std::map<std::string, double> predicted;  // by rule: factor
-  std::vector<std::string> findings;        // ids, best first
-  std::string note;                         // why there is no diagnosis, or how far to trust it
+  // With all of these rules cured, by the replay; none where it has no word for one of them.
+  std::function<std::optional<double>(const std::set<std::string>&)> predict;
+  std::vector<std::string> findings;  // ids, best first
+  std::string note;                   // why there is no diagnosis, or how far to trust it
 
   // "the doctor expects most of input-bound (1.9x) and no-tensor-cores (1.4x)"
   std::string Summary() const;

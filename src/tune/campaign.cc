@@ -62,6 +62,10 @@ double Campaign::Reserved(const Recipe& winner) const {
   return std::max(kReservedShare * budget, (all ? kLeastPairs : kFewestPairs) * pair);
 }
 
+double Campaign::ShortestProof(const Recipe& winner) const {
+  return kFewestPairs * (Estimate({}) + EstimateAgain(winner));
+}
+
 double Campaign::Estimate(const Recipe& recipe) const {
   if (const std::optional<double> wall = ledger_.Wall(recipe)) return *wall;
   // What is known of the part of it that stands already, and what each other part says it adds.
@@ -105,7 +109,10 @@ double Campaign::Timeout(double estimate_s) const {
 
 bool Campaign::Fits(const Recipe& recipe, int runs) const {
   // What could not be proven afterwards is not begun.
-  const double most = std::max(Reserved(incumbent_), Reserved(recipe));
+  double most = std::max(Reserved(incumbent_), Reserved(recipe));
+  if (const std::optional<Recipe> challenger = Challenger()) {
+    most = std::max(most, kMargin * ShortestProof(*challenger));
+  }
   // Small gains wait to be decided together; that they must be able to.
   const bool waits = std::find(waiting_.begin(), waiting_.end(), true) != waiting_.end();
   const double together = together_is_due_ && waits ? Estimate(incumbent_) : 0;
@@ -294,7 +301,9 @@ Result<TuneResult> Campaign::Search() {
   LeaveOneOut();
   MeasureAlone();
   if (!options_.allow_optimization) Forward(units.last, "forward");
+  Challenge();
   Confirm();
+  TakeBack();
   Finish();
   return std::move(result_);
 }

@@ -49,6 +49,8 @@ class Campaign {
   double Timeout(double estimate_s) const;
   // Whether so many runs of it end before what is reserved begins.
   bool Fits(const Recipe& recipe, int runs = 1) const;
+  // Seconds of the fewest pairs that prove anything.
+  double ShortestProof(const Recipe& winner) const;
   // None: the search is over (ended_ says why). Its decision is to be told.
   std::optional<Trial> Attempt(const TrialOrder& order, const std::string& purpose,
                                const Candidate* candidate);
@@ -63,6 +65,7 @@ class Campaign {
   void TryUnit(const tune::Unit& unit, const std::string& purpose);
   Trying Try(std::size_t place, const std::string& purpose);
   bool Hopeless(std::size_t place, Row& row) const;
+  void PredictOnTop(std::size_t place, const Recipe& before);
   std::string Obstacle(const Trial& trial, const Candidate& candidate, Row& row);
   Trying Decide(OnTrial on, bool may_wait);
   Trying Conclude(const OnTrial& on, Speed speed);
@@ -74,6 +77,10 @@ class Campaign {
   void Adopt(std::size_t place, const Recipe& recipe, const Recipe& before);
   Recipe With(std::size_t place) const;
   Risk RiskOf(const Recipe& recipe) const;
+  // Rules that its parts cure, and the gain of a recipe over a part of it, by the doctor's replay:
+  // none where it answers no rule that the part does not.
+  std::set<std::string> RulesOf(const Recipe& recipe) const;
+  std::optional<double> PredictedGain(const Recipe& recipe, const Recipe& before) const;
   Row* RowOf(const Choice& choice);
 
   // retry.cc
@@ -83,6 +90,18 @@ class Campaign {
   void TryTogether();
   std::vector<std::size_t> Companions() const;
   std::string ObstacleTogether(const Trial& trial, const std::vector<std::size_t>& places);
+  void AdoptAll(const Recipe& recipe);
+
+  // challenge.cc
+  struct Challenged {
+    Recipe before;
+    std::vector<Row> rows;  // before it
+    Recipe recipe;
+  };
+  bool MayChallenge(const Recipe& recipe) const;
+  std::optional<Recipe> Challenger() const;
+  void Challenge();
+  void TakeBack();
 
   // finish.cc: what stands, alone and proven.
   void LeaveOneOut();
@@ -116,6 +135,7 @@ class Campaign {
   std::int64_t steps_ = 0;
   std::size_t not_taken_out_ = 0;  // parts of the winner that the budget did not allow
   bool together_is_due_ = false;   // TryTogether is still to come
+  std::optional<Challenged> challenged_;
   bool stopped_ = false;
 };
 

@@ -71,6 +71,7 @@ Candidate ReadCandidate(const JsonValue& value) {
                                        : Risk::kOptimization;
   candidate.group = TextOr(value, "group", "");
   candidate.cures = Words(value, "cures");
+  candidate.cures_all = BoolOr(value, "cures_all", false);
   candidate.better_with = Words(value, "better_with");
   candidate.prior = DoubleOr(value, "prior", 1);
   candidate.at_most = FindDouble(value, "at_most");

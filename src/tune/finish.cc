@@ -184,7 +184,7 @@ void Campaign::TakeProof(const bench::Benchmark& found) {
 void Campaign::Confirm() {
   if (incumbent_.empty()) return;
   const ConfirmOrder order = PlanConfirmation();
-  const double least = kFewestPairs * (Estimate({}) + EstimateAgain(incumbent_));
+  const double least = ShortestProof(incumbent_);
   if (!options_.confirm) {
     result_.proof = "not confirmed: that was not asked for";
   } else if (stopped_) {
@@ -218,14 +218,10 @@ void Campaign::Finish() {
   }
   result_.noise = ledger_.noise().value_or(0);
   result_.baseline_rate = *ledger_.Rate({});
-  double predicted = 1;
-  bool all = !incumbent_.empty();
-  for (const Choice& choice : incumbent_) {
-    const Expectation expected = Expect(RowOf(choice)->candidate, options_);
-    all = all && expected.predicted.has_value();
-    predicted *= expected.predicted.value_or(1);
-  }
-  if (all) result_.predicted = predicted;
+  const bool all = std::all_of(incumbent_.begin(), incumbent_.end(), [&](const Choice& choice) {
+    return Expect(RowOf(choice)->candidate, options_).predicted.has_value();
+  });
+  if (all) result_.predicted = PredictedGain(incumbent_, {});
   // Adopted first, as adopted; then what was measured, best first; then the rest as declared.
   const auto place = [&](const Row& row) {
     const auto found = std::find(incumbent_.begin(), incumbent_.end(), row.candidate.choice);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/text.h"
 #include "tune/campaign.h"
@@ -13,8 +14,11 @@ namespace {
 
 using Fate = Row::Fate;
 
-// A gain below this that one look cannot settle waits until the others had theirs.
-constexpr double kSmallGain = 0.15;
+// A gain below this, or so many times the noise, that one look cannot settle waits until the others
+// had theirs.
+constexpr double kSmallGain = 0.15, kSmallNoise = 3;
+// Of a plain trial, how much later a first step comes for that to be the treatment's doing.
+constexpr double kLater = 0.5;
 // The untreated program's own share of memory, plus this, is no reason to say no.
 constexpr double kSameMemory = 0.01;
 
@@ -41,6 +45,28 @@ Risk Campaign::RiskOf(const Recipe& recipe) const {
     risk = std::max(risk, candidate.risk);
   }
   return risk;
+}
+
+std::set<std::string> Campaign::RulesOf(const Recipe& recipe) const {
+  std::set<std::string> rules;
+  for (const Candidate& candidate : candidates_) {
+    if (Contains(recipe, candidate.choice)) rules.merge(Expect(candidate, options_).rules);
+  }
+  return rules;
+}
+
+std::optional<double> Campaign::PredictedGain(const Recipe& recipe, const Recipe& before) const {
+  const std::set<std::string> old = RulesOf(before);
+  std::set<std::string> all = RulesOf(recipe);
+  all.insert(old.begin(), old.end());
+  if (all.size() == old.size()) return std::nullopt;
+  const double gain = Predict(all, options_) / Predict(old, options_);
+  double most = 1;
+  for (const Candidate& candidate : candidates_) {
+    if (!Contains(recipe, candidate.choice) || Contains(before, candidate.choice)) continue;
+    most *= candidate.at_most.value_or(std::numeric_limits<double>::infinity());
+  }
+  return std::min(gain, most);
 }
 
 // What stands, less what it excludes, and the candidate.
@@ -91,11 +117,25 @@ bool Campaign::Hopeless(std::size_t place, Row& row) const {
   if (!trial.steps) return false;
   const std::optional<double> bound =
       LoaderBound(candidates_[place], options_, trial.steps->data_wait_share);
-  if (!bound || *bound >= 1 + options_.least_effect) return false;
+  const double seen = std::max(options_.least_effect, ledger_.noise().value_or(0));
+  if (!bound || *bound >= 1 + seen) return false;
   row.fate = Fate::kNotTried;
-  row.why = fmt::format("not tried: the program waits for data {} of its time; it cannot give {}",
-                        Percent(*trial.steps->data_wait_share), Percent(options_.least_effect));
+  row.why = fmt::format("not tried: the program waits for data {} of its time; it cannot give {}{}",
+                        Percent(*trial.steps->data_wait_share), Percent(seen),
+                        seen > options_.least_effect ? ", the noise of a run" : "");
   return true;
+}
+
+// What is left to gain when something stands already is another number than of the program as it
+// is.
+void Campaign::PredictOnTop(std::size_t place, const Recipe& before) {
+  Row& row = rows_[place];
+  if (before.empty() || row.predicted_by == "usual") return;
+  const Candidate& candidate = candidates_[place];
+  row.predicted = PredictedGain({candidate.choice}, before);
+  if (row.predicted) return;
+  row.predicted = candidate.prior;
+  row.predicted_by = "usual";
 }
 
 // Why a trial is no measurement of its candidate; empty: it is one.
@@ -149,10 +189,13 @@ Campaign::Trying Campaign::Try(std::size_t place, const std::string& purpose) {
     return Trying::kNotRun;
   }
   tried_on_[place] = KeyOf(before);
+  PredictOnTop(place, before);
   // How long it really compiles, here: what is estimated from now on should know.
-  if (candidate.extra_s > 0 && trial->steps && FirstStep(before) > 0) {
+  if (trial->steps && FirstStep(before) > 0) {
     const double longer = trial->steps->first_s - FirstStep(before);
-    candidates_[place].extra_s = std::max(candidate.extra_s, longer);
+    if (candidate.extra_s > 0 || longer > kLater * *ledger_.Wall({})) {
+      candidates_[place].extra_s = std::max(candidate.extra_s, longer);
+    }
   }
   row.why = Obstacle(*trial, candidate, row);
   if (!row.why.empty()) {
@@ -219,7 +262,8 @@ Campaign::Trying Campaign::Decide(OnTrial on, bool may_wait) {
                Trying::kMeasured);
   }
   Speed speed = ledger_.Judge(on.recipe, on.before, options_.least_effect, comparisons_);
-  waiting_[on.place] = speed == Speed::kNear && may_wait && *row.on_top < 1 + kSmallGain;
+  const double small = std::max(kSmallGain, std::expm1(kSmallNoise * ledger_.noise().value_or(0)));
+  waiting_[on.place] = speed == Speed::kNear && may_wait && *row.on_top < 1 + small;
   if (waiting_[on.place]) {
     return End(on, Fate::kNoGain, "near the limit; looked at again when the others had their turn",
                Trying::kMeasured);

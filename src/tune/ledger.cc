@@ -17,7 +17,6 @@ double Mean(const std::vector<double>& values) {
 
 // Runs that are compared with the same few others do not err independently; by simulation.
 constexpr double kTogether = 0.1;
-constexpr double kLarge = 1.5;  // a gain that is taken without a test
 
 double Squares(const std::vector<double>& values) {
   const double mean = Mean(values);
@@ -100,8 +99,10 @@ Contrast Ledger::Compare(const Recipe& recipe, const Recipe& against) const {
   HONE_CHECK(a != nullptr && b != nullptr);
   Contrast contrast;
   contrast.log_gain = Mean(a->log_rates) - Mean(b->log_rates);
-  contrast.error = ScatterOf({a, b, Find({})}).sigma *
-                   std::sqrt(OneOver(a->log_rates.size()) + OneOver(b->log_rates.size()));
+  const Scatter scatter = ScatterOf({a, b, Find({})});
+  contrast.error =
+      scatter.sigma * std::sqrt(OneOver(a->log_rates.size()) + OneOver(b->log_rates.size()));
+  contrast.degrees = scatter.degrees;
   return contrast;
 }
 
@@ -115,8 +116,7 @@ Speed Ledger::Judge(const Recipe& recipe, const Recipe& against, double least_ef
   if (contrast.log_gain <= std::max(least, others.sigma)) return Speed::kNotFaster;
   const double alpha = kFamilyAlpha / static_cast<double>(std::max<std::size_t>(candidates, 1)) /
                        static_cast<double>(kMostLooks);
-  const int degrees = ScatterOf({a, b, Find({})}).degrees;
-  if (contrast.log_gain > stats::StudentQuantile(1 - alpha, degrees) * contrast.error) {
+  if (contrast.log_gain > stats::StudentQuantile(1 - alpha, contrast.degrees) * contrast.error) {
     return Speed::kFaster;
   }
   // Every run of it lies above: each alone would by chance with the root of alpha only. One run
@@ -127,14 +127,7 @@ Speed Ledger::Judge(const Recipe& recipe, const Recipe& against, double least_ef
   const double limit = stats::StudentQuantile(1 - share, others.degrees) * others.sigma *
                        std::sqrt(1 + OneOver(b->log_rates.size()));
   if (worst > std::max(least, limit)) return Speed::kFaster;
-  // A machine that is busy and idle by turns has a scatter in which nothing can be seen. What is
-  // half as fast again, and in no run as slow as the best of the others, is left to the paired
-  // comparison at the end.
-  const double best = *std::max_element(b->log_rates.begin(), b->log_rates.end());
-  const double slowest = *std::min_element(a->log_rates.begin(), a->log_rates.end());
-  const bool apart = slowest > best + least && contrast.log_gain > std::log(kLarge) &&
-                     a->log_rates.size() >= kMostLooks && b->log_rates.size() >= kMostLooks;
-  return apart ? Speed::kFaster : Speed::kNear;
+  return Speed::kNear;
 }
 
 }  // namespace hone::tune

@@ -30,6 +30,7 @@ inline constexpr int kMostLooks = 3;
 struct Contrast {
   double log_gain = 0;
   double error = 0;  // standard error of it
+  int degrees = 0;   // that the error is known by
   double factor() const;
 };
 

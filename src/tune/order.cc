@@ -34,17 +34,30 @@ Worth WorthOf(const Unit& unit, const std::vector<Candidate>& candidates,
 
 }  // namespace
 
+double Predict(const std::set<std::string>& rules, const SearchOptions& options) {
+  if (rules.size() > 1 && options.predict) {
+    if (const std::optional<double> factor = options.predict(rules)) return *factor;
+  }
+  double factor = 1;
+  for (const std::string& rule : rules) {
+    const auto found = options.predicted.find(rule);
+    if (found != options.predicted.end()) factor *= found->second;
+  }
+  return factor;
+}
+
 Expectation Expect(const Candidate& candidate, const SearchOptions& options) {
   Expectation expected;
   for (const std::string& rule : candidate.cures) {
-    const auto found = options.predicted.find(rule);
-    if (found == options.predicted.end()) continue;
+    if (!options.predicted.contains(rule)) continue;
+    expected.rules.insert(rule);
+    expected.by += (expected.by.empty() ? "" : ", ") + rule;
     // The first: a fused optimizer is worth what the optimizer's launches cost, not all launches.
-    expected.predicted = std::min(found->second, candidate.at_most.value_or(found->second));
-    expected.by = rule;
-    break;
+    if (!candidate.cures_all) break;
   }
-  if (expected.predicted) {
+  if (!expected.rules.empty()) {
+    const double factor = Predict(expected.rules, options);
+    expected.predicted = std::min(factor, candidate.at_most.value_or(factor));
     expected.factor = *expected.predicted;
     expected.unlikely = *expected.predicted < 1 + options.least_effect && candidate.prior <= 1;
     return expected;

@@ -14,11 +14,15 @@ namespace hone::tune {
 struct Expectation {
   double factor = 1;                // to be expected
   std::optional<double> predicted;  // by the doctor's replay
-  std::string by;                   // the rule; "usual" for the treatment's own prior
+  std::string by;                   // the rules; "usual" for the treatment's own prior
+  std::set<std::string> rules;      // that `predicted` is of
   // Nothing says that it will help: tried when everything else has been.
   bool unlikely = false;
 };
 Expectation Expect(const Candidate& candidate, const SearchOptions& options);
+
+// The factor with all of these rules cured; 1 for none.
+double Predict(const std::set<std::string>& rules, const SearchOptions& options);
 
 // Candidates that exclude each other, by their places, in the order declared; one alone without a
 // group.

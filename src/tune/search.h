@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,6 +29,8 @@ struct SearchOptions {
   // `diagnosed` a rule that is not named was looked for and not found.
   std::map<std::string, double> predicted;
   bool diagnosed = false;
+  // The replay itself: the factor with all of these rules cured. May be empty: factors multiply.
+  std::function<std::optional<double>(const std::set<std::string>&)> predict;
   // Rules about waiting for data: what cures nothing else cannot give back more than that wait.
   std::set<std::string> loader_rules = {"input-bound", "worker-restart"};
   std::set<std::string> only, skip;  // treatments by name; empty `only`: all

@@ -192,6 +192,39 @@ TEST(Search, APredictionIsNoMoreThanTheTreatmentCanGive) {
   EXPECT_EQ(RowOf(result, "workers").predicted_by, "input-bound");
 }
 
+// What is left to gain is asked of the replay, with what stands cured already.
+TEST(Search, APredictionIsOnTopOfWhatStands) {
+  Simulated program(14);
+  program.Add("tf32", 2, Risk::kNumeric).cures = {"no-tensor-cores"};
+  program.Add("sdpa", 1.2, Risk::kNumeric).cures = {"naive-attention"};
+  program.Add("bf16", 1.1, Risk::kNumeric).cures = {"no-tensor-cores"};
+  Candidate& compile = program.Add("compile", 1.5, Risk::kNumeric);
+  compile.cures = {"launch-bound", "unfused-elementwise"};
+  compile.cures_all = true;
+  SearchOptions options;
+  options.diagnosed = true;
+  options.predicted = {{"no-tensor-cores", 2},
+                       {"naive-attention", 1.1},
+                       {"launch-bound", 1.01},
+                       {"unfused-elementwise", 1.08}};
+  // Of 100 ms: 60 go to matrix products, which take 10 then; the others to themselves.
+  options.predict = [](const std::set<std::string>& rules) {
+    double ms = 100;
+    if (rules.contains("no-tensor-cores")) ms -= 50;
+    if (rules.contains("naive-attention")) ms -= 9;
+    if (rules.contains("launch-bound")) ms -= 1;
+    if (rules.contains("unfused-elementwise")) ms -= 7;
+    return 100 / ms;
+  };
+  const TuneResult result = Searched(program, options);
+  EXPECT_DOUBLE_EQ(*RowOf(result, "tf32").predicted, 2);
+  EXPECT_DOUBLE_EQ(*RowOf(result, "sdpa").predicted, 50.0 / 41);
+  EXPECT_DOUBLE_EQ(*RowOf(result, "compile").predicted, 41.0 / 33) << "both that it cures";
+  EXPECT_EQ(RowOf(result, "compile").predicted_by, "launch-bound, unfused-elementwise");
+  EXPECT_EQ(RowOf(result, "bf16").predicted_by, "usual") << "its rule is cured already";
+  EXPECT_DOUBLE_EQ(*result.predicted, 100.0 / 33);
+}
+
 TEST(Search, OnlyAndSkipNameTreatments) {
   Simulated program(10);
   program.Add("a", 1.5);
@@ -216,7 +249,7 @@ TEST(Search, NeverStartsWhatCannotEndInTime) {
     EXPECT_LE(program.clock, budget) << "seconds of a budget of " << budget;
     EXPECT_EQ(result.ended.empty() && result.notes.empty(), budget > 1400)
         << budget << ": " << result.ended << (result.notes.empty() ? "" : result.notes[0]);
-    EXPECT_EQ(result.confirmation.has_value(), budget > 120) << budget << result.proof;
+    EXPECT_EQ(result.confirmation.has_value(), budget > 60) << budget << result.proof;
   }
 }
 
@@ -308,6 +341,82 @@ TEST(Search, WhatHelpsOnlyTogetherIsFoundAndTheRestTakenOut) {
   }
   EXPECT_GE(exactly, kPrograms * 9 / 10) << "searches with nothing that is not needed";
   EXPECT_GE(at_once, kPrograms / 2);
+}
+
+// Training on images as it was seen on a host that others use as well: single processes differ by
+// 4 %, and what the others take comes and goes over minutes. Many treatments give a little, two of
+// them only together.
+struct Images : Simulated {
+  explicit Images(std::uint64_t seed) : Simulated(seed) {
+    rate = 425;
+    wall_s = 12;
+    clock = 20;
+    steps_take_time = true;
+    noise = 0.04;
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> moves;
+    std::vector<double> path = {0.08 * moves(random)};
+    while (path.size() < 80) path.push_back(0.9 * path.back() + 0.035 * moves(random));
+    busy = [path](double second) {
+      return path[std::min(path.size() - 1, static_cast<std::size_t>(second / 10))];
+    };
+    Add("workers", 1).cures = {"input-bound"};
+    for (const char* name : {"pin", "layout", "fused", "cudnn"}) Add(name, 1, Risk::kNumeric);
+    extra_s["cudnn"] = 18;
+    for (int i = 0; i < 10; ++i) Add("t" + std::to_string(i), 1, Risk::kNumeric).prior = 1;
+    interaction = [](const std::set<std::string>& on) { return StepMs({}) / StepMs(on); };
+    wait_share = [](const Recipe& recipe) { return recipe.empty() ? 0.68 : 0.02; };
+    options.diagnosed = true;
+    options.predicted = {{"input-bound", 2.8}};
+  }
+  static double StepMs(const std::set<std::string>& on) {
+    const bool layout = on.contains("layout");
+    const double device = layout && on.contains("cudnn") ? 27 : layout ? 40 : 44;
+    const double busy =
+        std::max(device, on.contains("fused") ? 17.0 : 24.0) + (on.contains("pin") ? 1 : 7);
+    return on.contains("workers") ? std::max(30.0, busy) : 100 + busy;
+  }
+  SearchOptions options;
+};
+
+TEST(Search, OnABusyMachineWhatItIsNotSureOfGoesToTheProof) {
+  constexpr int kPrograms = 50;
+  int good = 0, proven = 0, challenged = 0;
+  for (int i = 0; i < kPrograms; ++i) {
+    Images program(700 + static_cast<std::uint64_t>(i));
+    program.options.budget_s = 400;
+    const TuneResult result = Searched(program, program.options);
+    good += program.TrueFactor(result.winner) > 4.2 ? 1 : 0;  // of 5.0
+    proven += result.proven ? 1 : 0;
+    for (const std::string& note : result.notes) challenged += note.ends_with("whole recipe");
+    EXPECT_LE(program.clock, 400);
+  }
+  EXPECT_GE(good, kPrograms * 8 / 10) << "searches that found nearly all";
+  EXPECT_GE(proven, kPrograms * 95 / 100);
+  EXPECT_GE(challenged, kPrograms / 10) << "searches that were not sure of all they proved";
+}
+
+// The same luck in the search and none in the proof.
+TEST(Search, WhatTheProofDoesNotBearOutIsTakenBack) {
+  int taken_back = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    Simulated program(seed);
+    program.noise = 0.08;
+    program.Add("lucky", 1.2);
+    program.confirm_factor = 1 / 1.2;
+    SearchOptions options;
+    options.budget_s = 130;
+    const TuneResult result = Searched(program, options);
+    if (result.notes.empty() || result.notes.back().find("bear it out") == std::string::npos)
+      continue;
+    ++taken_back;
+    EXPECT_TRUE(result.winner.empty());
+    EXPECT_FALSE(result.confirmation);
+    EXPECT_EQ(result.proof, "");
+    EXPECT_EQ(RowOf(result, "lucky").fate, Fate::kNoGain);
+    EXPECT_TRUE(RowOf(result, "lucky").why.ends_with("not borne out by the proof"));
+  }
+  EXPECT_GE(taken_back, 5);
 }
 
 TEST(Search, TheConfirmationHasTheLastWord) {

@@ -135,6 +135,8 @@ class Simulated : public TrialRunner {
   std::map<std::string, double> factors, extra_s, shares;
   std::function<double(const std::set<std::string>&)> interaction;
   std::function<double(const Recipe&)> wait_share;
+  std::function<double(double)>
+      busy;  // by the clock: what others take of the machine, as a logarithm
   std::map<std::string, Ending> failures;
   std::set<std::string> inert, wrong;  // `wrong`: learns something else
   double noise = 0.01, wall_s = 10, clock = 0, confirm_factor = 1, rate = 100;
@@ -158,9 +160,10 @@ class Simulated : public TrialRunner {
   }
 
   double Noise() {
+    const double slow = busy ? busy(clock) : 0;
     const double normal = std::normal_distribution<double>(0, noise)(random_);
-    if (!heavy_tails) return normal;
-    return std::student_t_distribution<double>(3)(random_) * noise * 0.7;
+    if (!heavy_tails) return normal - slow;
+    return std::student_t_distribution<double>(3)(random_) * noise * 0.7 - slow;
   }
 
   void SetLosses(Trial& trial) {

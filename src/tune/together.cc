@@ -122,9 +122,24 @@ void Campaign::TryTogether() {
     }
   }
   if (speed != Speed::kFaster) return;
-  incumbent_ = recipe;
-  for (const std::size_t place : places) {
+  AdoptAll(recipe);
+}
+
+// What stands becomes this recipe, whose new parts were measured at once.
+void Campaign::AdoptAll(const Recipe& recipe) {
+  const Recipe before = incumbent_;
+  const auto added = static_cast<std::size_t>(
+      std::count_if(recipe.begin(), recipe.end(),
+                    [&](const Choice& choice) { return !Contains(before, choice); }));
+  for (std::size_t place = 0; place < rows_.size(); ++place) {
     Row& row = rows_[place];
+    const bool stood = Contains(before, row.candidate.choice);
+    const bool stands = Contains(recipe, row.candidate.choice);
+    if (stood && !stands) {
+      row.fate = Fate::kSuperseded;
+      row.why = "a recipe without it is faster";
+    }
+    if (stood || !stands) continue;
     row.fate = Fate::kAdopted;
     row.guard = verdicts_[KeyOf(recipe)];
     row.loss = row.guard.loss;
@@ -133,10 +148,12 @@ void Campaign::TryTogether() {
     row.on_top = ledger_.Compare(recipe, before).factor();
     row.rate = row.cumulative_rate = ledger_.Rate(recipe);
     row.cumulative = ledger_.Compare(recipe, {}).factor();
-    row.together = places.size();
+    row.together = added;
+    if (added > 1) row.predicted = PredictedGain(recipe, before);
     waiting_[place] = false;
     tried_on_[place] = KeyOf(before);
   }
+  incumbent_ = recipe;
 }
 
 }  // namespace hone::tune

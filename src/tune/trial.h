@@ -41,6 +41,7 @@ struct Candidate {
   Risk risk = Risk::kExact;
   std::string group;                     // at most one of a group stands in a recipe; empty: alone
   std::vector<std::string> cures;        // rules of the doctor that it answers
+  bool cures_all = false;                // at once; else the first of them that was found
   std::vector<std::string> better_with;  // treatments without which it may well harm
   double prior = 1;                      // factor to expect where no finding says better
   std::optional<double> at_most;  // the largest factor that it can give, whatever is predicted

@@ -25,6 +25,7 @@ void WriteCandidate(JsonWriter& json, const Candidate& candidate) {
   json.Field("risk", WordOf(candidate.risk));
   json.Field("group", candidate.group);
   json.Field("cures", candidate.cures);
+  json.Field("cures_all", candidate.cures_all);
   json.Field("better_with", candidate.better_with);
   json.Field("prior", candidate.prior);
   json.Field("at_most", candidate.at_most);

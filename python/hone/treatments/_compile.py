@@ -10,7 +10,7 @@ from . import NUMERIC, Treatment, Unfit, _model
 
 class Compile(Treatment):
     risk, group = NUMERIC, "compile"
-    cures = ("launch-bound", "unfused-elementwise")
+    cures, cures_all = ("launch-bound", "unfused-elementwise"), True
     # 1.41x in training over 180 models on an A100 (PyTorch 2, ASPLOS 2024).
     prior = 1.4
     extra_s = 30.0  # 10 to 23 s a model on a GPU (accelerate's table), and once more for the backward pass

@@ -142,7 +142,7 @@ TEST(TuneReport, TheTableFitsAndSaysEachReasonOnce) {
   // What was adopted with others says so: the factor is not its own.
   tune::Row row = Sample().rows[0];
   row.together = 3;
-  EXPECT_EQ(TuneEvidence(row, {})[0], "measured 2.50x for 3 at once");
+  EXPECT_EQ(TuneEvidence(row, {})[0], "measured 2.50x for 3 at once, predicted 2.10x");
   row.together = 1;
   EXPECT_EQ(TuneEvidence(row, {})[0], "measured 2.50x, predicted 2.10x (input-bound)");
 }

@@ -149,6 +149,7 @@ std::vector<std::string> TuneEvidence(const Row& row, const Style& style) {
     std::string text = "measured " + RatioText(*measured);
     if (row.together > 1) {
       text += fmt::format(" for {} at once", row.together);
+      if (row.predicted) text += fmt::format(", predicted {}", RatioText(*row.predicted));
     } else if (row.predicted) {
       text += fmt::format(", predicted {} ({})", RatioText(*row.predicted),
                           style.Clean(row.predicted_by));
