@@ -1,72 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect/cuda_session.h"
 
-#include <time.h>
-
-#include <atomic>
 #include <cstdio>
 #include <initializer_list>
 
 namespace hone::collect {
 namespace {
 
-void Nothing(void*, std::uint32_t, std::uint32_t, const gpu::CallbackData*) {}
-
-// For Finalize: CUPTI may be taken down only where no call of CUDA is inside it, which is at the
-// exit of one. A call of the runtime has one of the driver inside, and at the exit of that the
-// outer one is still to come back through CUPTI: so calls are counted in and out, and only the
-// outermost that finds no other thread inside does it. Exactly one does, or the one who cancels.
-enum Detach : int { kNone, kPending, kAtWork };
-std::atomic<int> g_detach{kNone};
-gpu::Cupti* g_detaching = nullptr;
-void* g_subscriber = nullptr;
-
-// Calls of this thread that are open, by the attempt that counts them: one that was cut off leaves
-// its count behind.
-struct OpenCalls {
-  std::uint32_t attempt = 0, depth = 0;
-};
-thread_local OpenCalls t_calls;
-std::atomic<std::uint32_t> g_attempt{0};
-std::atomic<std::int32_t> g_threads_inside{0};
-// While nobody is alone, every call pays for being counted. Threads that are always inside (a
-// watchdog that polls) would never let it end.
-constexpr std::uint32_t kMostCalls = 20'000;
-std::atomic<std::uint32_t> g_calls_counted{0};
-
-void LetGo(bool finalize) {
-  int pending = kPending;
-  if (!g_detach.compare_exchange_strong(pending, kAtWork, std::memory_order_acquire)) return;
-  g_detaching->unsubscribe(g_subscriber);
-  if (finalize) g_detaching->finalize();
-  g_detach.store(kNone, std::memory_order_release);
-}
-
-void FinalizeOutside(void*, std::uint32_t, std::uint32_t, const gpu::CallbackData* info) {
-  if (info == nullptr) return;
-  const std::uint32_t attempt = g_attempt.load(std::memory_order_relaxed);
-  OpenCalls& calls = t_calls;
-  if (calls.attempt != attempt) calls = {attempt, 0};
-  if (info->site == 0) {
-    if (calls.depth++ == 0) g_threads_inside.fetch_add(1, std::memory_order_acq_rel);
-    return;
-  }
-  if (calls.depth == 0) return;  // began before anyone counted
-  if (--calls.depth > 0) return;
-  const bool alone = g_threads_inside.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  const bool tired = g_calls_counted.fetch_add(1, std::memory_order_relaxed) >= kMostCalls;
-  if (alone || tired) LetGo(alone);
-}
-
-// The subscriber is let go before anyone else wants CUPTI, we ourselves included.
-void CancelDetach() {
-  LetGo(false);
-  // Another thread is at it: a few milliseconds. Bounded, as everything in someone else's program.
-  for (int i = 0; i < 2000 && g_detach.load(std::memory_order_acquire) == kAtWork; ++i) {
-    const timespec half_millisecond = {0, 500'000};
-    nanosleep(&half_millisecond, nullptr);
-  }
-}
+void Nothing(void*, std::uint32_t, std::uint32_t, const void*) {}
 
 }  // namespace
 
@@ -80,7 +21,6 @@ void CudaSession::Attribute(gpu::ActivityAttribute attribute, Value value) noexc
 void CudaSession::Register(gpu::BufferRequested requested, gpu::BufferCompleted completed,
                            std::uint64_t (*clock)()) noexcept {
   using A = gpu::ActivityAttribute;
-  CancelDetach();
   if (cupti_.set_thread_id_type == nullptr ||
       cupti_.set_thread_id_type(gpu::kThreadIdSystem) != gpu::kCuptiOk) {
     notes_ |= kForeignThreadIds;
@@ -185,15 +125,12 @@ bool CudaSession::Enable() noexcept {
   if (tuning_.overhead && !EnableKind(K::kOverhead)) notes_ |= kNoOverhead;
   if (tuning_.memory && !EnableKind(K::kMemory2)) notes_ |= kNoMemory;
   if (tuning_.graph_trace) EnableKind(K::kGraphTrace);
-  if (tuning_.callbacks && calls_.Start(cupti_, api_, tuning_)) return true;
-  if (tuning_.callbacks) notes_ |= kNoCallbacks;
   EnableFunctions(gpu::kRuntimeDomain, tuning_.runtime_api);
   EnableFunctions(gpu::kDriverDomain, tuning_.driver_api);
   return true;
 }
 
 void CudaSession::Disable() noexcept {
-  calls_.Stop(cupti_);
   DisableFunctions(gpu::kRuntimeDomain, tuning_.runtime_api);
   DisableFunctions(gpu::kDriverDomain, tuning_.driver_api);
   for (std::int32_t kind = 0; kind < 64; ++kind) {
@@ -201,36 +138,6 @@ void CudaSession::Disable() noexcept {
   }
   kinds_ = 0;
   enabled_ = false;
-}
-
-void CudaSession::Finalize() noexcept {
-  if (tuning_.finalize == CudaTuning::Finalize::kNever || cupti_.finalize == nullptr ||
-      cupti_.version < gpu::kVersionFinalize) {
-    return;
-  }
-  registered_ = false;
-  if (tuning_.finalize == CudaTuning::Finalize::kNow) {
-    cupti_.finalize();
-    return;
-  }
-  if (cupti_.subscribe == nullptr || cupti_.unsubscribe == nullptr ||
-      cupti_.enable_domain == nullptr || g_detach.load() != kNone) {
-    return;
-  }
-  if (cupti_.subscribe(&g_subscriber, FinalizeOutside, nullptr) != gpu::kCuptiOk) return;
-  g_detaching = &cupti_;
-  g_attempt.fetch_add(1);
-  g_threads_inside.store(0);
-  g_calls_counted.store(0);
-  // Before the callbacks are on: none may find nothing to do.
-  g_detach.store(kPending, std::memory_order_release);
-  cupti_.enable_domain(1, g_subscriber, gpu::kRuntimeDomain);
-  cupti_.enable_domain(1, g_subscriber, gpu::kDriverDomain);
-}
-
-void CudaSession::Forget() noexcept {
-  registered_ = false;
-  CancelDetach();
 }
 
 }  // namespace hone::collect

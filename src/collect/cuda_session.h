@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "collect/cuda_api.h"
-#include "collect/cuda_calls.h"
 #include "collect/cuda_tuning.h"
 #include "gpu/cupti.h"
 
@@ -24,8 +23,8 @@ class CudaSession {
   void Register(gpu::BufferRequested requested, gpu::BufferCompleted completed,
                 std::uint64_t (*clock)()) noexcept;
   bool registered() const { return registered_; }
-  // Another tool comes: we are not registered any more, and hold nothing of CUPTI.
-  void Forget() noexcept;
+  // Another tool comes: we are not registered any more.
+  void Forget() noexcept { registered_ = false; }
 
   // False: kernels cannot be recorded; everything is off again and why() says why.
   bool Enable() noexcept;
@@ -33,9 +32,6 @@ class CudaSession {
   bool enabled() const { return enabled_; }
 
   void Flush(bool forced) noexcept { cupti_.flush_all(forced ? gpu::kFlushForced : 0); }
-  // Detaches CUPTI from the process, as the tuning wants it: now, or at the end of the program's
-  // next call of CUDA (until then CUPTI's subscriber is held). Everything was flushed.
-  void Finalize() noexcept;
 
   // One sentence about the last refusal, or empty. Holders of CUPTI are named.
   const char* why() const { return why_; }
@@ -49,7 +45,6 @@ class CudaSession {
     kNoSyncs = 4,
     kNoMemory = 8,
     kNoOverhead = 16,
-    kNoCallbacks = 64,       // calls by records, though callbacks were asked for
     kForeignThreadIds = 32,  // calls carry pthread's ids, not the kernel's
   };
 
@@ -66,9 +61,8 @@ class CudaSession {
   const CudaTuning& tuning_;
   bool registered_ = false, enabled_ = false;
   std::atomic<bool> own_clock_{false};  // the writer looks, too
-  CudaCalls calls_;
-  std::uint64_t kinds_ = 0;  // bit: kind is on
-  bool functions_[3] = {};   // by domain: single functions are on
+  std::uint64_t kinds_ = 0;             // bit: kind is on
+  bool functions_[3] = {};              // by domain: single functions are on
   gpu::CuptiResult last_ = gpu::kCuptiOk;
   std::uint32_t notes_ = 0;
   char why_[512] = "";

@@ -81,7 +81,6 @@ class CudaSource final : public Source {
   void Drain(Output& output, bool last) noexcept override;
   void Forked() noexcept override {
     dead_.store(true);
-    CudaCalls::Forked();
     CudaSites::Forked();
   }
 
@@ -94,7 +93,6 @@ class CudaSource final : public Source {
   void SwitchOn() noexcept;
   void SayNotes() noexcept;
   void FlushForEnd() noexcept;
-  void Detach() noexcept;
   // FlushAll until nothing is with CUPTI, or nothing came for `quiet`; at most `limit`.
   void WaitForStragglers(std::uint64_t quiet, std::uint64_t limit) noexcept;
   void Decode(Output& output) noexcept;
@@ -170,8 +168,6 @@ void CudaSource::SayNotes() noexcept {
       {CudaSession::kNoSyncs, "synchronization", "CUPTI refused to record synchronization"},
       {CudaSession::kNoMemory, "driver memory", "CUPTI refused to record CUDA's allocations"},
       {CudaSession::kNoOverhead, "overhead", "CUPTI refused to record its own overhead"},
-      {CudaSession::kNoCallbacks, "cuda calls",
-       "CUPTI's callbacks are taken or missing; calls are recorded by CUPTI itself"},
       {CudaSession::kForeignThreadIds, "thread ids of CUDA calls",
        "CUPTI cannot give the system's thread ids, so calls are not tied to operators"},
   };
@@ -227,16 +223,6 @@ void CudaSource::FlushForEnd() noexcept {
   session_.Flush(true);
   if (!open_) ended_ = true;
   records_.Closed(ended_);
-}
-
-// Only when every record is decoded: names of kernels are CUPTI's memory, and go with it. Not in a
-// process that ends: the driver is being taken down too.
-void CudaSource::Detach() noexcept {
-  const Entered in(gate_, kPatience);
-  if (in && yields_ == 0 && ended_ && session_.registered() && buffers_.Outstanding() == 0 &&
-      !RecorderFinishing()) {
-    session_.Finalize();
-  }
 }
 
 void CudaSource::Decode(Output& output) noexcept {
@@ -321,9 +307,7 @@ void CudaSource::Drain(Output& output, bool last) noexcept {
     last_flush_ns_ = now;
   }
   Decode(output);
-  CudaCalls::Drain(output, api_, records_);
   CountLosses(output);
-  if (last) Detach();
   if (ended_) {
     buffers_.GiveBackReady();
   } else {

@@ -36,18 +36,6 @@ bool WhichApi(std::string_view text, CudaTuning::Api& value) {
   return true;
 }
 
-bool WhichFinalize(std::string_view text, CudaTuning::Finalize& value) {
-  if (text == "none")
-    value = CudaTuning::Finalize::kNever;
-  else if (text == "callback")
-    value = CudaTuning::Finalize::kInCallback;
-  else if (text == "now")
-    value = CudaTuning::Finalize::kNow;
-  else
-    return false;
-  return true;
-}
-
 bool Buffer(std::string_view text, std::size_t& value) {
   std::size_t bytes = 0;
   // Below a page CUPTI would ask for each record; above 16 MiB the budget holds a single one.
@@ -76,12 +64,10 @@ bool Set(CudaTuning& tuning, std::string_view key, std::string_view value) {
   if (key == "runtime") return WhichApi(value, tuning.runtime_api);
   if (key == "driver") return WhichApi(value, tuning.driver_api);
   if (key == "events") return Flag(value, tuning.event_calls);
-  if (key == "calls") return Flag(value, tuning.callbacks);
   if (key == "clock") return Flag(value, tuning.own_clock);
   if (key == "flush") return Number(value, tuning.flush_ms);
   if (key == "period") return Number(value, tuning.cupti_flush_ms);
   if (key == "hes") return Flag(value, tuning.hardware_trace);
-  if (key == "finalize") return WhichFinalize(value, tuning.finalize);
   return false;
 }
 

@@ -36,20 +36,12 @@ struct CudaTuning {
   Api runtime_api = Api::kSome;  // runtime: none, launch, some, all
   Api driver_api = Api::kSome;   // driver: none, launch, some, all
   bool event_calls = false;      // events: 1: cudaEventRecord, cudaStreamWaitEvent too
-  bool callbacks = false;  // calls: 1: calls are timed by callbacks of ours (a subscriber, while a
-                           // window is open) instead of by records of CUPTI's
   // --- Clocks and flushes
   bool own_clock = true;             // clock: 0: CUPTI's own (CLOCK_REALTIME), converted later
   std::uint32_t flush_ms = 1000;     // flush: FlushAll from the writer; 0: only at the end
   std::uint32_t cupti_flush_ms = 0;  // period: cuptiActivityFlushPeriod; 0: not set
   // --- Start and end
   bool hardware_trace = false;  // hes: Blackwell's hardware timestamps
-  enum class Finalize : std::uint8_t { kNever, kInCallback, kNow };
-  // Detached, a launch-bound loop ran as before it was ever recorded; with everything merely
-  // switched off it stays some percent slower. But taken down at the exit of a call, as the vendor
-  // advises, a program with two threads that launch (PyTorch's own and its backward's) crashed in 3
-  // of 5 runs on an H200 with CUDA 13.0: a guest does not risk that.
-  Finalize finalize = Finalize::kNever;  // finalize: none, callback, now: detach CUPTI at close
 };
 
 // Reads `text` over the defaults; unknown keys and bad values are counted, not obeyed.

@@ -11,15 +11,14 @@ TEST(CudaTuningTest, PairsOverTheDefaults) {
   const CudaTuning plain = ParseCudaTuning(nullptr, unknown);
   EXPECT_EQ(unknown, 0u);
   EXPECT_FALSE(plain.syncs);
-  const CudaTuning tuned = ParseCudaTuning(
-      "buffer=262144,,perthread=0,runtime=launch,driver=none,sync=1,finalize=none", unknown);
+  const CudaTuning tuned =
+      ParseCudaTuning("buffer=262144,,perthread=0,runtime=launch,driver=none,sync=1", unknown);
   EXPECT_EQ(unknown, 0u);
   EXPECT_EQ(tuned.buffer_bytes, 262144u);
   EXPECT_EQ(tuned.per_thread, 0);
   EXPECT_EQ(tuned.runtime_api, CudaTuning::Api::kLaunches);
   EXPECT_EQ(tuned.driver_api, CudaTuning::Api::kNone);
   EXPECT_TRUE(tuned.syncs);
-  EXPECT_EQ(tuned.finalize, CudaTuning::Finalize::kNever);
   EXPECT_EQ(tuned.ready, plain.ready);
 }
 

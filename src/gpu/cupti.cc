@@ -164,12 +164,8 @@ bool LoadCupti(Cupti& cupti) noexcept {
   Find(library, cupti.flush_period, "cuptiActivityFlushPeriod");
   Find(library, cupti.all_sync_records, "cuptiActivityEnableAllSyncRecords");
   Find(library, cupti.hardware_trace, "cuptiActivityEnableHWTrace");
-  Find(library, cupti.subscribe, "cuptiSubscribe");
   Find(library, cupti.subscribe_v2, "cuptiSubscribe_v2");
   Find(library, cupti.unsubscribe, "cuptiUnsubscribe");
-  Find(library, cupti.enable_callback, "cuptiEnableCallback");
-  Find(library, cupti.enable_domain, "cuptiEnableDomain");
-  Find(library, cupti.finalize, "cuptiFinalize");
   if (cupti.activity_enable == nullptr || cupti.activity_disable == nullptr ||
       cupti.register_callbacks == nullptr || cupti.flush_all == nullptr ||
       cupti.get_next_record == nullptr) {

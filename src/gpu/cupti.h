@@ -45,8 +45,6 @@ inline constexpr std::uint32_t kFlushForced = 1, kThreadIdSystem = 1;
 inline constexpr std::uint32_t kMemoryAllocated = 1, kMemoryReleased = 2;
 // From this version on a request for a buffer may be answered with none (before, it crashed).
 inline constexpr std::uint32_t kVersionNullBuffers = 27;
-// From this version on (CUDA 12.6) CUPTI can be taken down in a program that uses CUDA graphs.
-inline constexpr std::uint32_t kVersionFinalize = 24;
 
 // --- Records: prefixes, as they lie in the buffers -----------------------------------------------
 
@@ -148,23 +146,12 @@ struct SubscriberParams {  // of cuptiSubscribe_v2
   char* holder;
   std::size_t holder_size;
 };
-struct CallbackData {
-  std::uint32_t site;  // 0 enter, 1 exit
-  const char* function;
-  const void* parameters;
-  void* result;  // the function's, at its exit: an int
-  const char* symbol;
-  void* context;
-  std::uint32_t context_id;
-  std::uint64_t* shared;  // between enter and exit of one call
-  std::uint32_t correlation;
-};
 
 using BufferRequested = void (*)(std::uint8_t** buffer, std::size_t* size, std::size_t* records);
 using BufferCompleted = void (*)(void* context, std::uint32_t stream, std::uint8_t* buffer,
                                  std::size_t size, std::size_t valid);
-using Callback = void (*)(void* data, std::uint32_t domain, std::uint32_t cbid,
-                          const CallbackData* info);
+// Never called: nobody subscribes but to learn who did.
+using Callback = void (*)(void* data, std::uint32_t domain, std::uint32_t cbid, const void* info);
 
 // Null: this libcupti does not have it. Those up to get_next_record always are there.
 struct Cupti {
@@ -186,13 +173,8 @@ struct Cupti {
   CuptiResult (*flush_period)(std::uint32_t milliseconds) = nullptr;
   CuptiResult (*all_sync_records)(std::uint8_t enable) = nullptr;
   CuptiResult (*hardware_trace)(std::uint8_t enable) = nullptr;  // Blackwell
-  CuptiResult (*subscribe)(void** subscriber, Callback, void* data) = nullptr;
   CuptiResult (*subscribe_v2)(void** subscriber, Callback, void* data, SubscriberParams*) = nullptr;
   CuptiResult (*unsubscribe)(void* subscriber) = nullptr;
-  CuptiResult (*enable_callback)(std::uint32_t enable, void* subscriber, std::uint32_t domain,
-                                 std::uint32_t cbid) = nullptr;
-  CuptiResult (*enable_domain)(std::uint32_t enable, void* subscriber, std::uint32_t) = nullptr;
-  CuptiResult (*finalize)() = nullptr;
 
   std::uint32_t version = 0;  // 0: unknown. 19 is CUDA 12.0, 130001 is 13.0
   char path[512] = "";        // where it was found, or why not: a clause for a person

@@ -150,10 +150,6 @@ static_assert(offsetof(SubscriberParams, holder) ==
 static_assert(offsetof(SubscriberParams, holder_size) ==
               offsetof(CUpti_SubscriberParams, oldSubscriberSize));
 #endif
-static_assert(offsetof(CallbackData, site) == offsetof(CUpti_CallbackData, callbackSite));
-static_assert(offsetof(CallbackData, result) == offsetof(CUpti_CallbackData, functionReturnValue));
-static_assert(offsetof(CallbackData, shared) == offsetof(CUpti_CallbackData, correlationData));
-static_assert(offsetof(CallbackData, correlation) == offsetof(CUpti_CallbackData, correlationId));
 
 }  // namespace
 }  // namespace hone::gpu

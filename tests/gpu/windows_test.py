@@ -4,9 +4,8 @@
 
     windows_test.py [--hone build/hone] [--seconds 30] [--at-once 8] [--limit 60] [--tune KEY=VALUE,…] [SCRIPT ARGS…]
 
-Run by hand, on a machine with a GPU (exits with 77 without one). --tune is HONE_CUPTI_TUNE: with
-finalize=callback, CUPTI is detached and attached again with every window. Of a process that hangs the
-threads and where they wait are told; then it is ended.
+Run by hand, on a machine with a GPU (exits with 77 without one). --tune is HONE_CUPTI_TUNE. Of a process that hangs
+the threads and where they wait are told; then it is ended.
 """
 import argparse
 import glob

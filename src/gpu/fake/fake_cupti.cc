@@ -4,9 +4,7 @@
 //
 //   kernel name=gemm start=100 dur=50 corr=7 stream=7 device=0 graph=0 node=0 grid=2 block=64
 //   copy bytes=4096 kind=1 …     peer target=1 …     set bytes=… …     memory bytes=… free=1 …
-//   runtime cbid=211 tid=42 …    driver cbid=307 …   sync type=1 stream=7 …   (runtime …
-//   driver=307:
-//                                with a call of the driver inside)
+//   runtime cbid=211 tid=42 …    driver cbid=307 …   sync type=1 stream=7 …
 //   overhead kind=… tid=… …      graph graph=3 …     raw kind=99 bytes=64
 //                                a record, if its kind (or function) is on. start=now: by the
 //                                clock; wait=20: so many microseconds pass before end=now is asked
@@ -67,9 +65,6 @@ struct Fake {
   std::uint64_t (*clock)() = nullptr;
   std::set<std::int32_t> kinds;
   std::set<std::uint32_t> functions[3];  // by domain
-  Callback callback = nullptr;
-  std::set<std::uint32_t> called_back[3];
-  bool all_called_back[3] = {};
   Buffer current;
   std::vector<Buffer> waiting;  // full, not yet given back
   bool hold = false;
@@ -178,42 +173,12 @@ void FillWork(Record& r, ActivityKind kind, const Words& w) {
   r.graph_node = Number(w, "node");
 }
 
-// The call as a subscriber is told of it, and what is inside it.
-void CallBack(Fake& fake, std::unique_lock<std::mutex>& lock, std::uint32_t domain, ApiRecord& r,
-              const Words& w) {
-  const Callback callback = fake.callback;
-  std::uint64_t shared = 0;
-  CallbackData info{};
-  info.shared = &shared;
-  info.correlation = r.correlation;
-  info.result = &r.result;
-  lock.unlock();
-  callback(nullptr, domain, r.cbid, &info);
-  lock.lock();
-  const auto inner = static_cast<std::uint32_t>(Number(w, "driver"));
-  if (inner != 0 && domain == kRuntimeDomain && fake.all_called_back[kDriverDomain]) {
-    ApiRecord inside = r;
-    inside.cbid = inner;
-    CallBack(fake, lock, kDriverDomain, inside, w);
-  }
-  // Gone in between: whoever took it away did so under our feet.
-  if (fake.callback == nullptr) ++fake.calls["finalize inside a call"];
-  info.site = 1;
-  lock.unlock();
-  callback(nullptr, domain, r.cbid, &info);
-  lock.lock();
-}
-
 void PutApi(Fake& fake, std::unique_lock<std::mutex>& lock, std::uint32_t domain, const Words& w) {
   ApiRecord r{};
   Fill(r, domain == kRuntimeDomain ? ActivityKind::kRuntime : ActivityKind::kDriver, w);
   r.cbid = static_cast<std::uint32_t>(Number(w, "cbid"));
   r.thread = static_cast<std::uint32_t>(Number(w, "tid", 1));
   r.result = static_cast<std::uint32_t>(Number(w, "result"));
-  if (fake.callback != nullptr &&
-      (fake.all_called_back[domain] || fake.called_back[domain].count(r.cbid) != 0)) {
-    CallBack(fake, lock, domain, r, w);
-  }
   const bool kind_on = fake.kinds.count(static_cast<std::int32_t>(r.kind)) != 0;
   if (!kind_on && fake.functions[domain].count(r.cbid) == 0) return;
   if (std::uint8_t* room = Room(fake, lock, sizeof r)) std::memcpy(room, &r, sizeof r);
@@ -564,49 +529,9 @@ FAKE CuptiResult cuptiSubscribe_v2(void** subscriber, Callback, void*, Subscribe
   return kCuptiMultipleSubscribers;
 }
 
-FAKE CuptiResult cuptiSubscribe(void** subscriber, Callback callback, void*) {
-  Fake& fake = TheFake();
-  const std::lock_guard<std::mutex> lock(fake.mutex);
-  Called(fake, "subscribe");
-  if (!fake.holder.empty() || fake.callback != nullptr) return kCuptiMultipleSubscribers;
-  fake.callback = callback;
-  *subscriber = &fake;
-  return kCuptiOk;
-}
-
-FAKE CuptiResult cuptiEnableCallback(std::uint32_t, void*, std::uint32_t domain,
-                                     std::uint32_t cbid) {
-  Fake& fake = TheFake();
-  const std::lock_guard<std::mutex> lock(fake.mutex);
-  fake.called_back[domain].insert(cbid);
-  return kCuptiOk;
-}
-
-FAKE CuptiResult cuptiEnableDomain(std::uint32_t, void*, std::uint32_t domain) {
-  Fake& fake = TheFake();
-  const std::lock_guard<std::mutex> lock(fake.mutex);
-  fake.all_called_back[domain] = true;
-  return kCuptiOk;
-}
-
-FAKE CuptiResult cuptiFinalize() {
-  Fake& fake = TheFake();
-  const std::lock_guard<std::mutex> lock(fake.mutex);
-  fake.requested = nullptr;
-  fake.completed = nullptr;
-  fake.clock = nullptr;
-  fake.kinds.clear();
-  return Called(fake, "finalize");
-}
-
 FAKE CuptiResult cuptiUnsubscribe(void*) {
   Fake& fake = TheFake();
   const std::lock_guard<std::mutex> lock(fake.mutex);
-  fake.callback = nullptr;
-  for (int domain = 0; domain < 3; ++domain) {
-    fake.called_back[domain].clear();
-    fake.all_called_back[domain] = false;
-  }
   return Called(fake, "unsubscribe");
 }
 #endif
