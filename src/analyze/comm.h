@@ -60,7 +60,7 @@ struct RankComm {
 
 struct RankSkew {
   std::int64_t rank = -1;
-  Nanos wait_ns = 0;       // Σ over collectives: latest start − own start
+  Nanos wait_ns = 0;       // ∪ over collectives: from its own start to the latest
   std::uint64_t last = 0;  // how often this rank came last
 };
 

@@ -25,6 +25,8 @@ Nanos Difference(Nanos a, Nanos b) {
   if (__builtin_sub_overflow(a, b, &difference)) return a > b ? INT64_MAX : -INT64_MAX;
   return std::max(difference, -INT64_MAX);
 }
+// Broken files have any times; sums of these still fit.
+Nanos Nearer(Nanos time) { return std::clamp<Nanos>(time, INT64_MIN / 4, INT64_MAX / 4); }
 Nanos EndOf(const CollectiveRun& run) { return SaturatingAdd(run.start_ns, run.duration_ns); }
 
 struct Clocks {
@@ -124,6 +126,7 @@ Tally Measure(const Matching& matching, std::span<const RankComm> ranks, const C
   Tally tally;
   tally.ranks.resize(ranks.size());
   tally.taken.resize(ranks.size(), 0);
+  std::vector<std::vector<trace::Interval>> waits(ranks.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) tally.ranks[r].rank = ranks[r].rank;
   for (const MatchedGroup& group : matching.groups) {
     for (std::size_t k = 0; k < group.runs.front().size(); ++k) {
@@ -141,14 +144,17 @@ Tally Measure(const Matching& matching, std::span<const RankComm> ranks, const C
         }
       }
       for (std::size_t m = 0; m < group.members.size(); ++m) {
-        RankSkew& rank = tally.ranks[group.members[m]];
-        rank.wait_ns = SaturatingAdd(rank.wait_ns, Difference(latest, start(m)));
+        waits[group.members[m]].push_back({Nearer(start(m)), Nearer(latest)});
         ++tally.taken[group.members[m]];
       }
       // All at the same moment: nobody came last.
       if (latest > earliest) ++tally.ranks[group.members[last]].last;
       tally.skews.push_back(Difference(latest, earliest));
     }
+  }
+  // A rank that waits in two collectives at once (DDP sends several buckets) waits once.
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    tally.ranks[r].wait_ns = trace::IntervalSet::Union(std::move(waits[r])).length();
   }
   return tally;
 }

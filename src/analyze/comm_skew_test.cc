@@ -38,6 +38,19 @@ Known<SkewFacts> Measure(const std::vector<Rank>& ranks) {
 
 constexpr Nanos kUs = kMicrosecond;
 
+// Two buckets under way at once: who waits for both waits once.
+TEST(CommSkew, WaitsAtTheSameTimeCountOnce) {
+  std::vector<Rank> ranks(2);
+  ranks[0].Add(0, 500 * kUs);
+  ranks[0].Add(100 * kUs, 600 * kUs);
+  ranks[1].Add(300 * kUs, 500 * kUs);
+  ranks[1].Add(400 * kUs, 600 * kUs);
+  const auto skew = Measure(ranks);
+  ASSERT_TRUE(skew);
+  EXPECT_EQ(skew->straggler, 1);
+  EXPECT_EQ(skew->ranks[1].wait_ns, 400 * kUs);
+}
+
 // Rank 1 comes 200 us late to everything; all leave together.
 TEST(CommSkew, NamesTheStraggler) {
   std::vector<Rank> ranks(3);

@@ -31,7 +31,7 @@ std::string StemOf(const std::string& path) {
   for (const std::string_view ending :
        {".gz", ".zst", ".json", ".sqlite", ".hone", ".chrome", ".pt.trace"}) {
     if (stem.size() > ending.size() && stem.ends_with(ending)) {
-      stem.resize(stem.size() - ending.size());
+      stem.erase(stem.size() - ending.size());
     }
   }
   return stem.empty() || stem == "." || stem == ".." ? "trace" : stem;

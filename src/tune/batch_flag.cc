@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <charconv>
 #include <optional>
 
@@ -54,8 +55,14 @@ std::vector<Candidate> BatchCandidates(const std::vector<std::string>& command,
   std::vector<Candidate> candidates;
   const Result<std::int64_t> now = BatchOf(command, flag);
   if (!now) return candidates;
+  std::vector<std::int64_t> growing;
   for (std::int64_t times = 2; times <= kMostTimes; times *= 2) {
+    growing.push_back(times);
+    if (times < kMostTimes) growing.push_back(times + times / 2);
+  }
+  for (const std::int64_t times : growing) {
     Candidate candidate;
+    candidate.between = !std::has_single_bit(static_cast<std::uint64_t>(times));
     candidate.choice = {std::string(kBatchTreatment),
                         fmt::format("{}{}}}", kOptionsHead, *now * times)};
     candidate.title = fmt::format("{} {}", flag, *now * times);

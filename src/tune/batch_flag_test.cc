@@ -21,9 +21,13 @@ TEST(BatchFlag, ReadsTheLastValueInBothForms) {
 TEST(BatchFlag, ChangesOnlyTheValue) {
   const Words command{"python", "t.py", "-b=4", "--lr", "4"};
   const std::vector<Candidate> candidates = BatchCandidates(command, "-b");
-  ASSERT_EQ(candidates.size(), 6u);
+  ASSERT_EQ(candidates.size(), 11u);
   EXPECT_EQ(WithBatch(command, "-b", {candidates[1].choice}),
+            (Words{"python", "t.py", "-b=12", "--lr", "4"}));
+  EXPECT_TRUE(candidates[1].between);
+  EXPECT_EQ(WithBatch(command, "-b", {candidates[2].choice}),
             (Words{"python", "t.py", "-b=16", "--lr", "4"}));
+  EXPECT_FALSE(candidates[2].between);
   EXPECT_EQ(WithBatch(command, "-b", {}), command);
   // The loader's own way to another batch is the program's affair.
   EXPECT_EQ(WithBatch(command, "-b", {{"batch-size", "{\"factor\": 2}"}}), command);

@@ -9,7 +9,8 @@
 namespace hone::tune {
 
 // Tries the variants of `treatment` in the order given (growing), until one runs out of memory, no
-// longer gives the least effect over the best before it, or the budget is spent. Nothing is
+// longer gives the least effect over the best before it, or the budget is spent; where memory ended
+// it, the one between the last two. Nothing is
 // adopted: another batch is another training. Fills TuneResult::batches and best_batch.
 Result<TuneResult> SearchBatch(const SearchOptions& options, const std::string& treatment,
                                TrialRunner& runner, SearchListener& listener);

@@ -190,6 +190,9 @@ Status Campaign::Describe() {
   result_.inapplicable = description.inapplicable;
   result_.advice = description.advice;
   candidates_ = description.candidates;
+  if (!searches_batches_) {
+    std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.between; });
+  }
   PlanSteps(first_);
   MakeRows();
   Tell(first_, fmt::format("{} {}; {} to try", ThreeDigits(*first_.rate), RateUnit(),

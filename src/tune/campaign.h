@@ -116,6 +116,9 @@ class Campaign {
 
   // batch_search.cc
   void TryBatches(const std::vector<std::size_t>& places);
+  enum class Fit { kGains, kNoGain, kTooLarge, kNotRun };
+  Fit TryBatch(std::size_t place);
+  std::optional<Trial> RunBatch(const Candidate& candidate, double best);
 
   const SearchOptions& options_;
   TrialRunner& runner_;
@@ -137,6 +140,7 @@ class Campaign {
   bool together_is_due_ = false;   // TryTogether is still to come
   std::optional<Challenged> challenged_;
   bool stopped_ = false;
+  bool searches_batches_ = false;
 };
 
 // "1.42x", "0.98x"

@@ -76,6 +76,7 @@ Candidate ReadCandidate(const JsonValue& value) {
   candidate.prior = DoubleOr(value, "prior", 1);
   candidate.at_most = FindDouble(value, "at_most");
   candidate.extra_s = DoubleOr(value, "extra_s", 0);
+  candidate.between = BoolOr(value, "between", false);
   candidate.code = TextOr(value, "code", "");
   candidate.where = TextOr(value, "where", "");
   return candidate;

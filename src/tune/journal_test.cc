@@ -60,8 +60,19 @@ Trial Rich() {
 TEST(Journal, ATrialComesBackAsItWas) {
   const Trial trial = Rich();
   Description description;
-  description.candidates.push_back(
-      {{"x", "{\"a\":1}"}, "t", Risk::kNumeric, "g", {"r"}, true, {"p"}, 1.5, 2.5, 3, "c", "w"});
+  description.candidates.push_back({{"x", "{\"a\":1}"},
+                                    "t",
+                                    Risk::kNumeric,
+                                    "g",
+                                    {"r"},
+                                    true,
+                                    {"p"},
+                                    1.5,
+                                    2.5,
+                                    3,
+                                    true,
+                                    "c",
+                                    "w"});
   description.inapplicable.push_back({"y", "t", "why"});
   description.advice.push_back({"t", "w", "c", "x.py:3"});
   const std::string line = TrialLine(trial, &description);

@@ -79,7 +79,7 @@ struct TuneResult {
   std::string ended;                  // why before its plan was done; empty: it was
   double seconds = 0, budget_s = 0;
   std::vector<std::string> notes;
-  // Of the search for a batch size: the program as it is first, then growing; and the place of the
+  // Of the search for a batch size: the program as it is first, then as tried; and the place of the
   // fastest that keeps the memory margin.
   std::vector<BatchRow> batches;
   std::optional<std::size_t> best_batch;

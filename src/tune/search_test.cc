@@ -577,6 +577,36 @@ TEST(BatchSearch, EndsWhereMemoryDoesAndKeepsAMargin) {
   EXPECT_EQ(result->batches[3].why, "out of memory: planted");
 }
 
+// Half-way between what fits and what does not, and nowhere else.
+TEST(BatchSearch, LooksBetweenWhereMemoryEnds) {
+  for (const bool fits : {true, false}) {
+    Simulated program(21);
+    for (const int factor : {2, 3, 4, 6, 8}) {
+      program
+          .Add("batch-size", 1 + factor / 4.0, Risk::kOptimization,
+               "{\"factor\":" + std::to_string(factor) + "}")
+          .between = factor == 3 || factor == 6;
+    }
+    program.failures["batch-size{\"factor\":8}"] = Ending::kOutOfMemory;
+    if (!fits) program.shares["batch-size{\"factor\":6}"] = 0.97;
+    Silent listener;
+    const Result<TuneResult> result = SearchBatch({}, "batch-size", program, listener);
+    ASSERT_TRUE(result);
+    std::vector<std::string> tried;
+    for (const BatchRow& row : result->batches) {
+      tried.push_back(row.candidate ? row.candidate->choice.options : "");
+    }
+    EXPECT_EQ(tried, (std::vector<std::string>{"", "{\"factor\":2}", "{\"factor\":4}",
+                                               "{\"factor\":8}", "{\"factor\":6}"}));
+    EXPECT_EQ(*result->best_batch, fits ? 4U : 2U);
+    EXPECT_EQ(result->batches[4].within_margin, fits);
+  }
+  // The search over all treatments does not see it.
+  Simulated program(22);
+  program.Add("batch-size", 1.5, Risk::kOptimization).between = true;
+  EXPECT_TRUE(Searched(program).rows.empty());
+}
+
 TEST(BatchSearch, SaysWhyItCannot) {
   Batch program({});
   const Result<TuneResult> result = program.Searched();

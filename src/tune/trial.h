@@ -46,6 +46,7 @@ struct Candidate {
   double prior = 1;                      // factor to expect where no finding says better
   std::optional<double> at_most;  // the largest factor that it can give, whatever is predicted
   double extra_s = 0;             // that a trial takes longer: compilation
+  bool between = false;           // a batch between two others: tried where the larger is too large
   std::string code;               // the change that makes it permanent, in a line or a few
   std::string where;              // "train.py:30"
 };

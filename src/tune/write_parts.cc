@@ -30,6 +30,7 @@ void WriteCandidate(JsonWriter& json, const Candidate& candidate) {
   json.Field("prior", candidate.prior);
   json.Field("at_most", candidate.at_most);
   json.Field("extra_s", candidate.extra_s);
+  json.Field("between", candidate.between);
   json.Field("code", candidate.code);
   json.Field("where", candidate.where);
   json.EndObject();

@@ -90,9 +90,11 @@ class Variants(unittest.TestCase):
         one = [Optimizer(kind="Adam")]
         sizes = [options["batch_size"] for options in self.options(
             "batch-size", seen(length=256, optimizers=one, backwards_per_step=1.0))]
-        self.assertEqual(sizes, [16, 32, 64, 4, 2])  # 4 batches an epoch at least; then in parts
+        self.assertEqual(sizes, [16, 24, 32, 48, 64, 4, 2])  # 4 batches an epoch at least; then in parts
         scaled = seen(length=256, optimizers=one, backwards_per_step=1.0, scaler_used=True)
-        self.assertEqual(len(self.options("batch-size", scaled)), 3)
+        self.assertEqual(len(self.options("batch-size", scaled)), 5)
+        between = treatments.load("batch-size").between
+        self.assertEqual([size for size in sizes if between({"from": 8, "batch_size": size})], [24, 48])
         self.unfit("batch-size", seen(loaders=[]), "--batch-flag")
         self.unfit("batch-size", seen(arguments={"batch_sampler": "Own"}, batch_size=None), "--batch-flag")
 

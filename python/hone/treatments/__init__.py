@@ -65,6 +65,11 @@ class Treatment:
         return cls.extra_s
 
     @classmethod
+    def between(cls, options):
+        """Whether it is only to be tried where the variant before it fits and the one after it does not."""
+        return False
+
+    @classmethod
     def where(cls, seen):
         """"train.py:30", the line that would change, or ""."""
         return ""

@@ -7,7 +7,7 @@ batches, and there are as many more of them.
 """
 from . import OPTIMIZATION, Treatment, Unfit
 
-_FACTORS = (2, 4, 8, 16, 32, 64)
+_FACTORS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # those that are no power of two where the next does not fit
 _PARTS = (2, 4)
 
 
@@ -47,6 +47,11 @@ class BatchSize(Treatment):
     def extra(cls, seen, options):
         # As many steps of a larger batch; where the device is not busy it takes less.
         return max(0, options["batch_size"] / options["from"] - 1) * seen.steps * seen.step_s
+
+    @classmethod
+    def between(cls, options):
+        times = options["batch_size"] // options["from"]
+        return times & (times - 1) != 0
 
     @classmethod
     def where(cls, seen):
