@@ -163,4 +163,24 @@ std::vector<std::string> WrapWords(std::string_view text, std::size_t width) {
   }
 }
 
+std::string ShellCommand(const std::vector<std::string>& words) {
+  std::string command;
+  for (const std::string& word : words) {
+    if (!command.empty()) command += ' ';
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+      const auto byte = static_cast<unsigned char>(c);
+      return byte >= 0x80 || std::isalnum(byte) != 0 ||
+             std::string_view("_@%+=:,./-").find(c) != std::string_view::npos;
+    });
+    if (plain) {
+      command += word;
+      continue;
+    }
+    command += '\'';
+    for (const char c : word) c == '\'' ? command += "'\\''" : command += c;
+    command += '\'';
+  }
+  return command;
+}
+
 }  // namespace hone

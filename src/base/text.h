@@ -45,4 +45,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b);
 // in `text` count as blanks. At least one line.
 std::vector<std::string> WrapWords(std::string_view text, std::size_t width);
 
+// A command as it can be typed: words that a shell would take apart are quoted.
+std::string ShellCommand(const std::vector<std::string>& words);
+
 }  // namespace hone

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <regex>
 
 #include "base/text.h"
@@ -82,6 +85,39 @@ Result<Metric> ParseMetric(const std::string& text, bool higher_is_better) {
   return metric;
 }
 
+namespace {
+
+// "1,234,567" -> "1234567"; anything else with a comma between digits is left as it is.
+std::string WithoutGroups(const std::string& text) {
+  static const std::regex kGrouped("([0-9]{1,3})((?:,[0-9]{3})+)(?![0-9,])");
+  std::smatch match;
+  if (!std::regex_search(text, match, kGrouped)) return text;
+  std::string digits = match.str();
+  std::erase(digits, ',');
+  return match.prefix().str() + digits + match.suffix().str();
+}
+
+// The one number of a text, with what is no digit around it. None where a part of it would be lost:
+// "1.2k" is not 1.2, and "1,5" is not 1.
+std::optional<double> NumberIn(const std::string& found) {
+  const std::string text = WithoutGroups(found);
+  const std::size_t start = text.find_first_of("+-.0123456789");
+  if (start == std::string::npos) return std::nullopt;
+  const char* first = text.data() + start;
+  const char* last = text.data() + text.size();
+  if (*first == '+') ++first;
+  double value = 0;
+  const auto [end, error] = std::from_chars(first, last, value);
+  if (error != std::errc()) return std::nullopt;
+  const bool unit = end != last && (std::isalpha(static_cast<unsigned char>(*end)) != 0);
+  const bool more = std::any_of(
+      end, last, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  if (unit || more) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
 Result<double> FindNumber(const Metric& metric, const std::string& output) {
   const auto none = [&](const std::string& why) {
     return Error(
@@ -106,12 +142,12 @@ Result<double> FindNumber(const Metric& metric, const std::string& output) {
     return none(error.what());
   }
   if (matches == 0) return none("no line of the output matches");
-  const std::size_t start = found.find_first_of("+-.0123456789");
-  double value = 0;
-  const char* first = found.data() + (start == std::string::npos ? found.size() : start);
-  if (first != found.data() + found.size() && *first == '+') ++first;
-  const auto [end, error] = std::from_chars(first, found.data() + found.size(), value);
-  if (error != std::errc()) return none(fmt::format("'{}' is not a number", found));
+  const std::optional<double> number = NumberIn(found);
+  if (!number) {
+    return none(fmt::format("'{}' is not a plain number; let the parentheses hold the digits alone",
+                            found));
+  }
+  const double value = *number;
   if (!std::isfinite(value) || value <= 0) {
     return none(fmt::format("{} cannot stand in a ratio, which needs numbers above 0", found));
   }

@@ -14,6 +14,18 @@ TEST(Metric, TheLastMatchCounts) {
   EXPECT_FALSE(FindNumber(*metric, "loss 0"));
 }
 
+TEST(Metric, ANumberIsReadWholeOrNotAtAll) {
+  const Result<Metric> metric = ParseMetric("regex:throughput: (\\S+)", true);
+  EXPECT_DOUBLE_EQ(*FindNumber(*metric, "throughput: 1,050"), 1050);
+  EXPECT_DOUBLE_EQ(*FindNumber(*metric, "throughput: 1,234,567.5,"), 1234567.5);
+  EXPECT_DOUBLE_EQ(*FindNumber(*metric, "throughput: ~950/s"), 950);
+  for (const char* text : {"1.2k", "1,5", "1,0500", "12ms", "3:20", "1.2.3"}) {
+    const Result<double> found = FindNumber(*metric, std::string("throughput: ") + text);
+    ASSERT_FALSE(found) << text;
+    EXPECT_NE(found.error().message().find("not a plain number"), std::string::npos);
+  }
+}
+
 TEST(Metric, WhatIsNoneIsSaid) {
   EXPECT_NE(ParseMetric("wal", false).error().message().find("wall"), std::string::npos);
   EXPECT_NE(ParseMetric("regex:(", false).error().message().find("regular"), std::string::npos);

@@ -17,8 +17,6 @@ constexpr std::int64_t kGuardSteps = 66;
 constexpr double kGuardShare = 1.0 / 200;
 // A trial that takes this much longer than expected hangs.
 constexpr double kHangFactor = 3, kHangSeconds = 30;
-// What estimates of the proof may be too short by.
-constexpr double kMargin = 1.1;
 // Of the time that a first run compiled for, what a second run does not take.
 constexpr double kFoundAgain = 0.7;
 // Of the budget, that the first run may take.

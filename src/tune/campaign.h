@@ -49,6 +49,8 @@ class Campaign {
   double Timeout(double estimate_s) const;
   // Whether so many runs of it end before what is reserved begins.
   bool Fits(const Recipe& recipe, int runs = 1) const;
+  // What estimates of the proof may be too short by.
+  static constexpr double kMargin = 1.1;
   // Seconds of the fewest pairs that prove anything.
   double ShortestProof(const Recipe& winner) const;
   // None: the search is over (ended_ says why). Its decision is to be told.
@@ -65,6 +67,7 @@ class Campaign {
   void TryUnit(const tune::Unit& unit, const std::string& purpose);
   Trying Try(std::size_t place, const std::string& purpose);
   bool Hopeless(std::size_t place, Row& row) const;
+  void EndForBudget(const Recipe& recipe);
   void PredictOnTop(std::size_t place, const Recipe& before);
   std::string Obstacle(const Trial& trial, const Candidate& candidate, Row& row);
   Trying Decide(OnTrial on, bool may_wait);
@@ -112,6 +115,7 @@ class Campaign {
   void Confirm();
   ConfirmOrder PlanConfirmation() const;
   void TakeProof(const bench::Benchmark& found);
+  void CountAgain();
   void Finish();
 
   // batch_search.cc

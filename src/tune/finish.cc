@@ -209,7 +209,24 @@ void Campaign::Confirm() {
   listener_.Confirmed(*result_.confirmation, result_.proof);
 }
 
+// Runs that came after a part was adopted tell more of it.
+void Campaign::CountAgain() {
+  Recipe part;
+  for (const Choice& choice : incumbent_) {
+    part.push_back(choice);
+    if (ledger_.Runs(part) == 0) continue;
+    const std::optional<double> old = RowOf(choice)->cumulative;
+    for (const Choice& one : part) {
+      Row& row = *RowOf(one);
+      if (row.cumulative != old) continue;  // this one, and what was adopted at once with it
+      row.cumulative_rate = ledger_.Rate(part);
+      row.cumulative = ledger_.Compare(part, {}).factor();
+    }
+  }
+}
+
 void Campaign::Finish() {
+  CountAgain();
   result_.winner = incumbent_;
   const auto stands = latest_.find(KeyOf(incumbent_));
   if (!incumbent_.empty() && stands != latest_.end()) {

@@ -138,6 +138,21 @@ void Campaign::PredictOnTop(std::size_t place, const Recipe& before) {
   row.predicted_by = "usual";
 }
 
+void Campaign::EndForBudget(const Recipe& recipe) {
+  const auto human = [](double seconds) {
+    return HumanDuration(static_cast<Nanos>(seconds * 1e9));
+  };
+  const double trial = Estimate(recipe), proof = kMargin * ShortestProof(recipe);
+  const double spent = runner_.Elapsed();
+  result_.needed_s = std::max((spent + trial) / (1 - kReservedShare), spent + trial + proof);
+  result_.ended = fmt::format("the budget of {} was spent", human(options_.budget_s));
+  if (incumbent_.empty()) {
+    result_.ended = fmt::format(
+        "of the budget of {}, {} are left, and a trial with three pairs to prove it takes {}",
+        human(options_.budget_s), human(std::max(Left(), 0.0)), human(trial + proof));
+  }
+}
+
 // Why a trial is no measurement of its candidate; empty: it is one.
 std::string Campaign::Obstacle(const Trial& trial, const Candidate& candidate, Row& row) {
   row.peak_bytes = trial.peak_bytes();
@@ -177,10 +192,7 @@ Campaign::Trying Campaign::Try(std::size_t place, const std::string& purpose) {
   if (Hopeless(place, row)) return Trying::kNotRun;
   if (!Fits(recipe)) {
     if (row.why.empty()) row.why = "not tried: the budget was spent";
-    if (result_.ended.empty()) {
-      result_.ended = fmt::format("the budget of {} was spent",
-                                  HumanDuration(static_cast<Nanos>(options_.budget_s * 1e9)));
-    }
+    if (result_.ended.empty()) EndForBudget(recipe);
     return Trying::kNotRun;
   }
   std::optional<Trial> trial = Attempt(recipe, purpose, &candidate);

@@ -78,6 +78,8 @@ struct TuneResult {
   std::vector<std::string> findings;  // ids of the doctor, best first
   std::string ended;                  // why before its plan was done; empty: it was
   double seconds = 0, budget_s = 0;
+  double needed_s =
+      0;  // a budget that holds the first trial that this one did not; 0: all were held
   std::vector<std::string> notes;
   // Of the search for a batch size: the program as it is first, then as tried; and the place of the
   // fastest that keeps the memory margin.

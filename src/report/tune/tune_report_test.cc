@@ -69,6 +69,15 @@ void Prove(TuneResult& result, stats::Verdict verdict) {
   result.confirmation = benchmark;
 }
 
+bench::Run RunOf(double samples_per_s) {
+  bench::Steps steps;
+  steps.mean_s = 8 / samples_per_s;
+  steps.samples_per_s = samples_per_s;
+  bench::Run run;
+  run.steps = steps;
+  return run;
+}
+
 std::string Written(void (*write)(const TuneResult&, std::ostream&), const TuneResult& result) {
   std::ostringstream out;
   write(result, out);
@@ -92,6 +101,26 @@ TEST(TuneReport, OnlyAProofMakesItFaster) {
             std::string::npos);
   result.winner.clear();
   EXPECT_EQ(OutcomeOf(result), TuneOutcome::kNothing);
+}
+
+// The ratio and the rates of the headline are of the same runs.
+TEST(TuneReport, TheHeadlineHasTheRatesOfTheProof) {
+  TuneResult result = Sample();
+  EXPECT_EQ(TuneHeadline(result, {})[0], "100 → 250 samples/s");
+  Prove(result, stats::Verdict::kFaster);
+  result.confirmation->arms[0].runs = {RunOf(110), RunOf(90), RunOf(112)};
+  result.confirmation->arms[1].runs = {RunOf(275), RunOf(270), RunOf(300)};
+  EXPECT_EQ(TuneHeadline(result, {})[0], "110 → 275 samples/s");
+  EXPECT_EQ(TuneHeadline(result, {})[1], "step 72.7 ms → 29.1 ms");
+}
+
+TEST(TuneReport, CommandsCanBePasted) {
+  TuneResult result = Sample();
+  result.command = {"python", "my train.py", "--name=it's"};
+  result.folder = "/tmp/out put";
+  EXPECT_EQ(
+      TuneNext(result)[0].first,
+      "hone run --recipe '/tmp/out put/recipe.json' -- python 'my train.py' '--name=it'\\''s'");
 }
 
 TEST(TuneReport, HostileWordsStayWords) {

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "report/bench/bench_words.h"
+#include "stats/quantile.h"
 
 namespace hone::report {
 
@@ -29,8 +30,30 @@ std::string FromTo(const std::string& from, const std::string& to, const Style& 
   return from == to ? to : fmt::format("{}{}{}", from, style.arrow(), to);
 }
 
-std::string StepText(const Trial& trial) {
-  return HumanDuration(static_cast<Nanos>(trial.steps->mean_s * 1e9));
+std::string StepText(double seconds) { return HumanDuration(static_cast<Nanos>(seconds * 1e9)); }
+
+// What the proof measured in an arm: the headline's ratio is of these, not of the search's trials.
+struct Pace {
+  std::optional<double> rate, step_s;
+};
+
+Pace PaceOf(const bench::Arm& arm, bool counts_samples) {
+  std::vector<double> rates, steps;
+  for (const bench::Run& run : arm.runs) {
+    if (!run.steps || run.steps->mean_s <= 0) continue;
+    steps.push_back(run.steps->mean_s);
+    const std::optional<double> samples = run.steps->samples_per_s;
+    if (!counts_samples || samples) rates.push_back(counts_samples ? *samples : 1 / steps.back());
+  }
+  if (steps.empty() || rates.size() != steps.size()) return {};
+  return {stats::Median(rates), stats::Median(steps)};
+}
+
+Pace PaceOf(const Trial& trial, double rate) {
+  Pace pace;
+  pace.rate = rate;
+  if (trial.steps) pace.step_s = trial.steps->mean_s;
+  return pace;
 }
 
 // As it is typed from here, where that is shorter.
@@ -67,9 +90,8 @@ std::string TuneVerdict(const TuneResult& result, const Style& style) {
   switch (OutcomeOf(result)) {
     case TuneOutcome::kNothing:
       if (!AnyTried(result)) {
-        return fmt::format(
-            "nothing was tried on {}: the budget of {} went into the program as it is", program,
-            HumanDuration(static_cast<Nanos>(result.budget_s * 1e9)));
+        return fmt::format("nothing was tried on {}: the budget of {} holds no trial and its proof",
+                           program, HumanDuration(static_cast<Nanos>(result.budget_s * 1e9)));
       }
       return fmt::format("nothing that was tried makes {} faster by 2 % or more", program);
     case TuneOutcome::kUnproven: {
@@ -125,11 +147,18 @@ std::vector<std::string> TuneHeadline(const TuneResult& result, const Style& sty
   if (before == nullptr) return parts;
   if (after == nullptr) after = before;
   const double rate = result.baseline_rate > 0 ? result.baseline_rate : *before->rate;
-  parts.push_back(
-      FromTo(ThreeDigits(rate), ThreeDigits(after == before ? rate : *after->rate), style) +
-      fmt::format(" {}", RateUnit(result)));
-  if (before->steps && after->steps) {
-    parts.push_back("step " + FromTo(StepText(*before), StepText(*after), style));
+  Pace old_pace = PaceOf(*before, rate);
+  Pace new_pace = PaceOf(*after, after == before ? rate : *after->rate);
+  if (ProofOf(result) != nullptr && result.confirmation->arms.size() == 2) {
+    const Pace a = PaceOf(result.confirmation->arms[0], result.counts_samples);
+    const Pace b = PaceOf(result.confirmation->arms[1], result.counts_samples);
+    if (a.rate && b.rate) old_pace = a, new_pace = b;
+  }
+  parts.push_back(FromTo(ThreeDigits(*old_pace.rate), ThreeDigits(*new_pace.rate), style) +
+                  fmt::format(" {}", RateUnit(result)));
+  if (old_pace.step_s && new_pace.step_s) {
+    parts.push_back("step " +
+                    FromTo(StepText(*old_pace.step_s), StepText(*new_pace.step_s), style));
   }
   const auto from = before->peak_bytes(), to = after->peak_bytes();
   if (from && to) {
@@ -204,22 +233,23 @@ std::vector<std::pair<std::string, std::string>> TuneInapplicable(const TuneResu
 
 std::vector<std::pair<std::string, std::string>> TuneNext(const TuneResult& result) {
   std::vector<std::pair<std::string, std::string>> next;
-  const std::string command = fmt::format("{}", fmt::join(result.command, " "));
-  const std::string folder = NearPath(result.folder);
+  const std::string command = ShellCommand(result.command);
+  const std::string near = NearPath(result.folder);
+  const auto file = [&](const char* name) { return ShellCommand({near + name}); };
   if (!result.winner.empty()) {
-    next.emplace_back(fmt::format("hone run --recipe {}/recipe.json -- {}", folder, command),
+    next.emplace_back(fmt::format("hone run --recipe {} -- {}", file("/recipe.json"), command),
                       "next: use it as it is");
     if (!result.patch.empty()) {
-      next.emplace_back(fmt::format("patch -p1 < {}/recipe.patch", folder),
+      next.emplace_back(fmt::format("patch -p1 < {}", file("/recipe.patch")),
                         "or write it into the program");
     }
   }
   if (!result.ended.empty()) {
     // The time that was used counts; a search that used it up needs more.
-    const double minutes = std::ceil(2 * result.budget_s / 60);
-    const std::string budget =
-        result.seconds < result.budget_s / 2 ? "" : fmt::format(" --budget {:.0f}m", minutes);
-    next.emplace_back(fmt::format("hone tune --resume {}{} -- {}", folder, budget, command),
+    const double minutes = std::ceil(std::max(2 * result.budget_s, result.needed_s) / 60);
+    const bool more = result.seconds >= result.budget_s / 2 || result.needed_s > result.budget_s;
+    const std::string budget = more ? fmt::format(" --budget {:.0f}m", minutes) : "";
+    next.emplace_back(fmt::format("hone tune --resume {}{} -- {}", file(""), budget, command),
                       "go on where it stopped");
   }
   return next;
