@@ -85,7 +85,7 @@ void Campaign::TakeBack() {
   rows_ = std::move(challenged_->rows);
   for (const Choice& choice : challenged_->recipe) {
     if (Contains(before, choice)) continue;
-    RowOf(choice)->why = fmt::format("{}; not borne out by the proof", RowOf(choice)->why);
+    RowOf(choice)->why = fmt::format("{}; the proof did not bear it out", RowOf(choice)->why);
   }
 }
 

@@ -253,6 +253,18 @@ TEST(Search, NeverStartsWhatCannotEndInTime) {
   }
 }
 
+// What is kept for the proof is not spent, and the sentence says what would be enough.
+TEST(Search, ABudgetThatHoldsNoProofSaysSo) {
+  Simulated program(15);
+  program.Add("t", 1.5);
+  SearchOptions options;
+  options.budget_s = 60;
+  const TuneResult result = Searched(program, options);
+  EXPECT_TRUE(result.winner.empty());
+  EXPECT_TRUE(result.ended.starts_with("of the budget of 60.0 s, ")) << result.ended;
+  EXPECT_NEAR(result.needed_s, program.clock + 10 + 3 * 20 * 1.1, 1);
+}
+
 // A transformer as a script has it, in the times that were measured on an H200: half precision
 // gives next to nothing before attention is fused, and what compiles for a minute makes all that
 // follows as long.
@@ -414,7 +426,7 @@ TEST(Search, WhatTheProofDoesNotBearOutIsTakenBack) {
     EXPECT_FALSE(result.confirmation);
     EXPECT_EQ(result.proof, "");
     EXPECT_EQ(RowOf(result, "lucky").fate, Fate::kNoGain);
-    EXPECT_TRUE(RowOf(result, "lucky").why.ends_with("not borne out by the proof"));
+    EXPECT_TRUE(RowOf(result, "lucky").why.ends_with("the proof did not bear it out"));
   }
   EXPECT_GE(taken_back, 5);
 }

@@ -21,6 +21,11 @@ constexpr double kHarmless = 3;
 // none.
 constexpr std::size_t kAsMany = 4;
 
+std::string_view Undecided(Speed speed, const Contrast& contrast) {
+  if (speed == Speed::kNear) return "near the limit";
+  return contrast.log_gain > contrast.error / 2 ? "not to be told from the noise" : "not faster";
+}
+
 bool IsIn(const Recipe& recipe, const std::string& treatment) {
   return std::any_of(recipe.begin(), recipe.end(),
                      [&](const Choice& choice) { return choice.treatment == treatment; });
@@ -118,7 +123,7 @@ void Campaign::TryTogether() {
       Tell(*trial, fmt::format("{}: adopted together: {}", gain, fmt::join(titles, ", ")));
     } else {
       Tell(*trial, fmt::format("{}: {} together are {}", gain, fmt::join(titles, ", "),
-                               speed == Speed::kNear ? "near the limit" : "not faster"));
+                               Undecided(speed, ledger_.Compare(recipe, before))));
     }
   }
   if (speed != Speed::kFaster) return;
