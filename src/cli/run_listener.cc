@@ -32,6 +32,8 @@ namespace fs = std::filesystem;
 
 // Below the program's own priority: it is the one that is to run.
 constexpr int kNiceWhileRunning = 10;
+// Below it the next chunk of a recording may not fit.
+constexpr std::uintmax_t kRoom = 256 << 10;
 
 // The program is the one that is to run, and the last one that the system should kill.
 void StepBack() {
@@ -153,9 +155,13 @@ std::string RunListener::Summary(const report::Report& report,
 int RunListener::Answer(const report::Report& report, const record::Closing& closing) {
   report::Style plain;
   int code = kExitFine;
+  std::string files;
   const auto keep = [&](const char* name, const std::function<Status(std::ostream&)>& write) {
     const Status written = WriteFile(plan_.folder + "/" + name, write);
-    if (written) return;
+    if (written) {
+      files += std::string(name) + ", ";
+      return;
+    }
     Say(written.error().message());
     code = kExitFailed;
   };
@@ -186,13 +192,9 @@ int RunListener::Answer(const report::Report& report, const record::Closing& clo
   const Console there{answer, answer, console_.err_fd, console_.err_fd};
   report::WriteText(report, {StyleFor(plan_.answer, there)}, answer);
   const record::Recorded kept = record::LookInto(plan_.folder);
-  std::error_code error;
-  const std::uintmax_t page = fs::file_size(plan_.folder + "/report.html", error);
-  answer << fmt::format(
-      "\nhone: wrote {}/ (report.html{}, report.txt, report.json, recording {})\n",
-      Printable(shown_folder_, LocaleIsUtf8()),
-      error ? "" : fmt::format(" {}", HumanBytes(static_cast<double>(page))),
-      HumanBytes(static_cast<double>(kept.bytes)));
+  answer << fmt::format("\nhone: wrote {}/ ({}recording {})\n",
+                        Printable(shown_folder_, LocaleIsUtf8()), files,
+                        HumanBytes(static_cast<double>(kept.bytes)));
   console_.err << answer.str() << std::flush;
   return code;
 }
@@ -212,7 +214,19 @@ int RunListener::Analyze(const record::Closing& closing) {
   return kExitFailed;
 }
 
+// The recorder stops where the disk is full, and the program goes on: nobody else would say it.
+void RunListener::SayIfDiskIsFull() {
+  std::error_code error;
+  const fs::space_info space = fs::space(plan_.folder, error);
+  if (error || space.available >= kRoom) return;
+  Say(
+      fmt::format("the disk of {} is full ({} left): the recording was cut short there; free some "
+                  "room, or name another place by --out",
+                  shown_folder_, HumanBytes(static_cast<double>(space.available))));
+}
+
 int RunListener::AnalyzeFolder(const record::Closing& closing) {
+  SayIfDiskIsFull();
   if (!closing.program_ended) StepBack();
   if (record::LookInto(plan_.folder).files == 0) {
     if (!plan_.quiet) Say(WhyNothing(closing));

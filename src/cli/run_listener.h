@@ -43,6 +43,7 @@ class RunListener : public record::SessionListener {
   void Say(std::string_view message);
   std::uint32_t Steps(const record::Closing& closing) const;
   int AnalyzeFolder(const record::Closing& closing);
+  void SayIfDiskIsFull();
   int Answer(const report::Report& report, const record::Closing& closing);
   std::string Summary(const report::Report& report, const record::Closing& closing) const;
   // Why there is nothing to answer from; one sentence.

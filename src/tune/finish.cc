@@ -11,6 +11,8 @@
 namespace hone::tune {
 namespace {
 
+// Fresh processes on quiet machines differ by 0.3 to 3 % (docs/design/bench.md).
+constexpr double kBusyNoise = 0.1;
 // Of a comparison's run, a block more: two are looked at and do not count.
 constexpr std::int64_t kLookedAtSteps = 10;
 
@@ -234,6 +236,12 @@ void Campaign::Finish() {
     result_.winner_guard = guard_->Check(stands->second, RiskOf(incumbent_));
   }
   result_.noise = ledger_.noise().value_or(0);
+  if (result_.noise > kBusyNoise) {
+    result_.notes.push_back(fmt::format(
+        "runs of the same recipe differ by {}: this machine is busy with something else, or the "
+        "program's pace changes by itself; small gains cannot be found here",
+        Percent(result_.noise)));
+  }
   result_.baseline_rate = *ledger_.Rate({});
   const bool all = std::all_of(incumbent_.begin(), incumbent_.end(), [&](const Choice& choice) {
     return Expect(RowOf(choice)->candidate, options_).predicted.has_value();

@@ -548,6 +548,17 @@ TEST(Search, RealGainsAreFoundAndWrongTreatmentsNeverAdopted) {
   EXPECT_GE(100.0 * all / kSearches, 90) << "per cent found all three and nothing else";
 }
 
+TEST(Search, AWildMachineIsNamed) {
+  for (const double noise : {0.02, 0.3}) {
+    Simulated program(16);
+    program.noise = noise;
+    program.Add("t", 1.0);
+    const TuneResult result = Searched(program);
+    const bool named = !result.notes.empty() && result.notes.back().starts_with("runs of the same");
+    EXPECT_EQ(named, noise > 0.1);
+  }
+}
+
 // The batch size.
 
 struct Batch : Simulated {

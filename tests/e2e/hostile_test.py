@@ -111,6 +111,7 @@ class Hostile(harness.Case):
         line, out = self.command([sys.executable, marks, "5000"], ["--all"], out=disk / "run")
         done = subprocess.run(line, capture_output=True, cwd=self.folder, timeout=120)
         self.assertEqual((done.returncode, done.stdout), (0, b"ready\ndone\n"), done.stderr)
+        self.assertIn(b"is full", done.stderr)
         self.opens(out)
         # And one that was full before: nothing is started that could not be recorded.
         shutil.rmtree(out)
