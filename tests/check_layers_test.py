@@ -14,7 +14,7 @@ LOADER.exec_module(check_layers)
 
 ROOMS = """
 hone_room(base LIBRARIES hone_fmt)
-hone_room(gpu USES base)
+hone_room(gpu RECORDER USES base)
 hone_room(trace USES base)
 hone_room(cli USES base trace
   LIBRARIES CLI11::CLI11)
