@@ -67,6 +67,8 @@ class Recorded:
         self.order, self.world = order, _number("WORLD_SIZE", 1)
         self.enough = Enough(order, self.world)
         self.trains = False  # an optimizer is there that has not stepped yet
+        self.stepping = False
+        atexit.register(_steps_over, _bench.folder())
         _bench.only_steps()
         _bench.listeners.append(self)
 
@@ -77,7 +79,12 @@ class Recorded:
         del self.enough.grew[:]
 
     def step_ended(self, count, source):
-        if os.getpid() != self.pid or (source == _bench.LOADER and self.trains):
+        if os.getpid() != self.pid:
+            return
+        if not self.stepping:
+            self.stepping = True
+            _tell_stepping(_bench.folder())
+        if source == _bench.LOADER and self.trains:
             return
         if not self.enough.step_ended(count):
             return
@@ -98,7 +105,7 @@ class Trial:
             # Looked at steps do not count, and only a comparison asks twice what the work was.
             _bench.look_at((3,) if order.get("describe") else ())
         self.count, self.source = 0, None
-        self.written, self.looking = False, True
+        self.written, self.looking, self.stepping = False, True, False
         _seeds.start(session)
         self.losses = self.batches = self.looks = None
         session.after_import("torch", self._torch_is_here)
@@ -139,6 +146,9 @@ class Trial:
     def step_ended(self, count, source):
         if not self.session.here():
             return
+        if not self.stepping:
+            self.stepping = True
+            _tell_stepping(self.folder)
         self.count, self.source = count, source
         self.losses.step_ended()
         if self.looking:
@@ -173,6 +183,8 @@ class Trial:
             os.rename(path + ".new", path)
         except Exception:
             pass  # the folder is gone: hone tune says that nothing came
+        if how != "steps":
+            _steps_over(self.folder)
 
     def _document(self, how):
         session, torch = self.session, self.session.torch
@@ -200,6 +212,7 @@ class Trial:
         document["patch"] = _description.patch(session)
         return document
 
+
 def _has_optimizer():
     import gc
 
@@ -211,7 +224,33 @@ def _go(leave, local_world, folder):
     _flush()
     _wait_for_ranks(local_world, folder)
     _end_workers()
+    _tell_done(folder)
     leave(0)
+
+
+# Who steps and who has left, as empty files. A program may wait for ever for a result of the process that
+# left; hone ends it a few seconds after the last one that steps is done.
+
+def _tell_stepping(folder):
+    try:
+        open(os.path.join(folder, "stepping-%d" % os.getpid()), "w").close()
+    except OSError:
+        pass
+
+
+def _tell_done(folder):
+    try:
+        os.rename(os.path.join(folder, "stepping-%d" % os.getpid()), os.path.join(folder, "done-%d" % os.getpid()))
+    except OSError:
+        pass
+
+
+def _steps_over(folder):
+    """The process ends by itself: nobody is to wait for its steps."""
+    try:
+        os.unlink(os.path.join(folder, "stepping-%d" % os.getpid()))
+    except OSError:
+        pass
 
 
 def _wait_for_ranks(count, folder):

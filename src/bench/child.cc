@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kTickMs = 100;
 constexpr double kGraceSeconds = 2;  // between asking and killing
+// For a program to end by itself when its steps are done. Launchers take a second or two.
+constexpr double kDoneSeconds = 4;
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -43,6 +46,16 @@ struct Descriptor {
   }
   const int fd;
 };
+
+// A file that hone was given is each child's from its beginning; a pipe could be read only once.
+int OpenInput() {
+  struct stat status {};
+  if (::fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode)) {
+    const int fd = ::open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) return fd;
+  }
+  return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
 
 }  // namespace
 
@@ -95,7 +108,7 @@ Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
                                       const std::function<void()>& tick) {
   const record::FoundProgram program = record::FindProgram(options.command[0], options.variables);
   if (program.path.empty()) return Error(program.message);
-  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Descriptor input(OpenInput());
   const Descriptor output(
       ::open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
   if (output.fd < 0) {
@@ -105,10 +118,10 @@ Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
   const Clock::time_point start = Clock::now();
   const record::StartedProgram started =
       record::StartProgram(program.path, options.command, options.variables, inherited_,
-                           {nothing.fd, output.fd, output.fd, true});
+                           {input.fd, output.fd, output.fd, true});
   if (started.pid < 0) return Error(started.message);
   const pid_t group = started.pid;
-  double asked_at = 0;
+  double asked_at = 0, done_at = 0;
   int status = 0;
   rusage usage{};
   while (::wait4(started.pid, &status, WNOHANG, &usage) == 0) {
@@ -116,8 +129,16 @@ Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
     tick();
     const double elapsed = Since(start);
     outcome.interrupted = interrupted_;
-    outcome.timed_out = outcome.timed_out || (options.timeout_s > 0 && elapsed > options.timeout_s);
-    if (!outcome.interrupted && !outcome.timed_out) continue;
+    // Not done any more where it starts another process that steps.
+    if (!options.done || !options.done()) {
+      done_at = 0;
+    } else if (done_at == 0) {
+      done_at = elapsed;
+    }
+    outcome.done = outcome.done || (done_at > 0 && elapsed - done_at > kDoneSeconds);
+    outcome.timed_out = outcome.timed_out || (options.timeout_s > 0 && done_at == 0 &&
+                                              !outcome.done && elapsed > options.timeout_s);
+    if (!outcome.interrupted && !outcome.timed_out && !outcome.done) continue;
     if (asked_at == 0) ::kill(-group, SIGTERM);
     if (asked_at == 0) asked_at = elapsed;
     if (elapsed - asked_at > kGraceSeconds) ::kill(-group, SIGKILL);
@@ -127,6 +148,7 @@ Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
   outcome.end_ns = std::chrono::nanoseconds(end.time_since_epoch()).count();
   outcome.wall_s = static_cast<double>(outcome.end_ns - outcome.start_ns) * 1e-9;
   ::kill(-group, SIGKILL);
+  outcome.done = outcome.done || (options.done && options.done());
   outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   outcome.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   outcome.cpu_s = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);

@@ -18,17 +18,21 @@ struct ChildOptions {
   record::Variables variables;
   std::string output;    // file that stdout and stderr go to, in the order written
   double timeout_s = 0;  // 0: none
+  // Whether all that was to be seen of it is over. A program that does not end in the seconds after
+  // that waits for somebody who left: it is ended, and that is fine. May be empty.
+  std::function<bool()> done;
 };
 
 struct ChildOutcome {
   int exit_code = 0;  // as a shell would say
   int signal = 0;
   bool timed_out = false, interrupted = false;
+  bool done = false;  // ChildOptions::done said so: how the program ended does not matter
   std::int64_t start_ns = 0, end_ns = 0;  // the system's monotonic clock
   double wall_s = 0;                      // from before the fork to its end
   double cpu_s = 0;                       // of the program and what it waited for
   std::int64_t peak_rss_bytes = 0;
-  bool fine() const { return exit_code == 0 && !timed_out && !interrupted; }
+  bool fine() const { return (exit_code == 0 || done) && !timed_out && !interrupted; }
 };
 
 // Takes SIGINT, SIGTERM, SIGHUP and SIGCHLD over while it lives; the process must have one thread.
@@ -39,7 +43,8 @@ class ChildRunner {
   ChildRunner& operator=(ChildRunner&&) = delete;
   ~ChildRunner();
 
-  // The error: it cannot be started. stdin is empty. `tick` is called ten times a second. Ctrl-C or
+  // The error: it cannot be started. stdin: the file that hone's own is, from its
+  // beginning; else empty. `tick` is called ten times a second. Ctrl-C or
   // the timeout end the whole process group: asked first, killed two seconds later; and what the
   // program leaves running when it ends is killed, so that it does not disturb the next run.
   Result<ChildOutcome> Run(const ChildOptions& options, const std::function<void()>& tick);

@@ -81,6 +81,7 @@ class Course {
     }
     options.output = run_folder + "/output.txt";
     options.timeout_s = plan_.timeout_s;
+    options.done = [run_folder] { return StepsAreDone(run_folder); };
     if (options.timeout_s <= 0 && longest_s_ > 0) {
       options.timeout_s = kHangFactor * longest_s_ + kHangSeconds;
     }

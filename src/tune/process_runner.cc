@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/json_writer.h"
+#include "bench/probe.h"
 #include "bench/probe_variables.h"
 #include "tune/batch_flag.h"
 
@@ -115,6 +116,7 @@ Result<Trial> ProcessRunner::Run(const TrialOrder& order, const std::string& pur
   child.variables = options_.variables;
   child.output = folder + "/output.txt";
   child.timeout_s = order.timeout_s;
+  child.done = [&folder] { return bench::StepsAreDone(folder); };
   bench::AddProbe(child.variables, options_.inject, folder);
   bench::SetVariable(child.variables, "HONE_TUNE=" + order_path);
   const double start_s = Elapsed();

@@ -120,6 +120,31 @@ TEST_F(ProcessRunnerTest, EndingsAreToldApart) {
   EXPECT_EQ(Run(steps + Report(7, "\"ended\":\"steps\"") + "exit 1").ending, Ending::kFine);
 }
 
+TEST_F(ProcessRunnerTest, AProgramThatWaitsForOneWhoLeftIsEnded) {
+  TrialOrder order;
+  order.timeout_s = 60;
+  const std::string left =
+      Probe(7, 40) + Report(7, "\"ended\":\"steps\"") + "touch $HONE_BENCH_DIR/done-7; ";
+  Trial trial = Run(left + "sleep 100", order);
+  EXPECT_EQ(trial.ending, Ending::kFine) << trial.error;
+  EXPECT_LT(trial.wall_s, 30);
+  // Not while another one steps.
+  order.timeout_s = 6;
+  trial = Run(left + "touch $HONE_BENCH_DIR/stepping-8; sleep 100", order);
+  EXPECT_EQ(trial.ending, Ending::kHang);
+}
+
+TEST_F(ProcessRunnerTest, TheConfirmationDoesNotAskHowAProgramEndedThatHadLeft) {
+  auto runner = Runner(Probe(7, 40) + Report(7, "\"ended\":\"steps\"") +
+                       "touch $HONE_BENCH_DIR/done-7; exit 1");
+  ConfirmOrder order;
+  order.recipe = {{"tf32", "{}"}};
+  order.pairs = 1;
+  order.steps = 40;
+  const Result<bench::Benchmark> found = runner->Confirm(order);
+  EXPECT_TRUE(found) << found.error().message();
+}
+
 TEST_F(ProcessRunnerTest, AProgramThatOursNeverRanInIsAnError) {
   const Result<Trial> trial = Runner("echo hello")->Run({}, "baseline");
   ASSERT_FALSE(trial);

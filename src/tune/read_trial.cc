@@ -66,7 +66,7 @@ void Classify(const ChildOutcome& outcome, const std::vector<ChildReport>& repor
     trial.error = fmt::format("ran longer than {} and was stopped; {}",
                               HumanDuration(static_cast<Nanos>(trial.order.timeout_s * 1e9)),
                               Said(trial.folder));
-  } else if (outcome.signal != 0) {
+  } else if (outcome.signal != 0 && !outcome.done) {
     trial.ending = Ending::kKilled;
     trial.error = fmt::format(
         "was ended by signal {} ({}){}; {}", outcome.signal, ::strsignal(outcome.signal),
