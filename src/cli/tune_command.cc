@@ -241,6 +241,11 @@ int TuneCommand::Run(Console& console) {
     Say(console, folder.error().message());
     return kExitFailed;
   }
+  const Result<tune::JournalLock> lock = tune::JournalLock::Take(*folder + "/tune.jsonl");
+  if (!lock) {
+    Say(console, lock.error().message());
+    return kExitUsage;
+  }
   const Result<tune::TuneResult> result = Tune(*folder, console);
   if (!result) {
     Say(console, result.error().message());

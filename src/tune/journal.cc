@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/journal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "base/json_writer.h"
@@ -63,7 +68,37 @@ Status CheckHead(const JsonValue& line, const JournalHead& head) {
   return Ok();
 }
 
+// Who holds the lock of an open file: " by process 42"; empty where the system does not say.
+std::string HolderOf(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return "";
+  const std::string place =
+      fmt::format("{:02x}:{:02x}:{}", major(status.st_dev), minor(status.st_dev), status.st_ino);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, way, access, process, file;
+    words >> number >> kind >> way >> access >> process >> file;
+    if (kind == "FLOCK" && file == place) return " by process " + process;
+  }
+  return "";
+}
+
 }  // namespace
+
+Result<JournalLock> JournalLock::Take(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  JournalLock lock(fd);
+  if (fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return Error(fmt::format("{} is in use{} (a search is running there)",
+                             std::filesystem::path(path).parent_path().string(), HolderOf(fd)));
+  }
+  return lock;
+}
+
+JournalLock::~JournalLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 Journal::~Journal() {
   if (file_ != nullptr) std::fclose(file_);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +22,22 @@ struct JournalHead {
   std::vector<std::string> command;
   std::string version;  // of hone: another one has other treatments
   std::string options;  // for people: "--budget 10m"
+};
+
+// Two searches in one folder would write into each other's files. Held by the kernel: a process
+// that was killed holds nothing.
+class JournalLock {
+ public:
+  // The error: "t is in use by process 42 (a search is running there)". A file that
+  // cannot be opened or locked gives one that locks nothing; Open says what is wrong with it.
+  static Result<JournalLock> Take(const std::string& path);
+  JournalLock(JournalLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  JournalLock& operator=(JournalLock&&) = delete;
+  ~JournalLock();
+
+ private:
+  explicit JournalLock(int fd) : fd_(fd) {}
+  int fd_ = -1;
 };
 
 class Journal {

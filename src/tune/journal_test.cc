@@ -26,6 +26,22 @@ class Folder {
   std::string name_ = testing::TempDir() + "hone-journal-XXXXXX";
 };
 
+TEST(JournalLock, OneSearchAtATimeInAFolder) {
+  const Folder folder;
+  const std::string path = folder.File();
+  {
+    const Result<JournalLock> first = JournalLock::Take(path);
+    ASSERT_TRUE(first) << first.error().message();
+    const Result<JournalLock> second = JournalLock::Take(path);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().message(), std::filesystem::path(path).parent_path().string() +
+                                            " is in use by process " + std::to_string(::getpid()) +
+                                            " (a search is running there)");
+    EXPECT_TRUE(Journal::Open(path, kHead)) << "the file is there and empty";
+  }
+  EXPECT_TRUE(JournalLock::Take(path));
+}
+
 void Write(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }
