@@ -19,6 +19,7 @@
 #include "tune/batch_flag.h"
 #include "tune/batch_search.h"
 #include "tune/journal.h"
+#include "tune/written_files.h"
 
 namespace hone::cli {
 namespace {
@@ -169,6 +170,12 @@ Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& c
   process.variables = record::OwnVariables();
   process.tick = [&] { progress.Tick(); };
   process.confirm = &progress;
+  tune::WrittenFiles written(".", folder);
+  // The recording and the first trial tell; a look at thousands of files after each would cost.
+  int looks = no_record_ ? 1 : 2;
+  process.ran = [&] {
+    if (looks-- > 0 && written.Look()) progress.Say(written.Note());
+  };
 
   tune::SearchOptions options;
   options.budget_s = ParseSeconds(budget_);
@@ -187,6 +194,7 @@ Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& c
   if (!no_record_) {
     Result<TuneDiagnosis> found = RecordAndDiagnose(process, progress);
     if (!found) return Error(found.error());
+    process.ran();
     diagnosis = std::move(*found);
     options.diagnosed = diagnosis.diagnosed;
     options.predicted = diagnosis.predicted;
@@ -209,6 +217,7 @@ Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& c
   result->command = command_;
   result->folder = folder;
   result->findings = diagnosis.findings;
+  if (!written.files().empty()) notes.push_back(written.Note());
   result->notes.insert(result->notes.begin(), notes.begin(), notes.end());
   return result;
 }

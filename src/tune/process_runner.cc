@@ -124,6 +124,7 @@ Result<Trial> ProcessRunner::Run(const TrialOrder& order, const std::string& pur
     if (options_.tick) options_.tick();
   });
   if (!outcome) return Error(outcome.error());
+  if (options_.ran) options_.ran();
   Description description;
   Result<Trial> trial = ReadTrial(folder, *outcome, order, description);
   if (!trial) return trial;

@@ -23,6 +23,7 @@ struct ProcessOptions {
   std::string batch_flag;  // the command's own option for its batch (batch_flag.h); may be empty
   record::Variables variables;
   std::function<void()> tick;                    // ten times a second in a trial; may be empty
+  std::function<void()> ran;                     // after each trial; may be empty
   bench::ExperimentListener* confirm = nullptr;  // progress of the confirmation; may be null
   // The budget counts from here: what came before the first trial took time too.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
