@@ -15,6 +15,8 @@ IMPORTS, _BEFORE, _HEADER, _INDENT = range(4)
 class Edit:
     """make(source) -> changes, a list of (start, end, rank, text)."""
 
+    is_remark = False
+
     def __init__(self, path, told, make, text="", merge=None):
         self.path, self.told, self.make, self.text, self.merge = path, told, make, text, merge
 
@@ -36,6 +38,13 @@ def missing(site, text, why):
     path = (site or "").rpartition(":")[0]
     path = told_path(path) if path else ""
     return Edit(path, "%s%s" % (site + ": " if site else "", text.split("\n")[0]), make)
+
+
+def remark(site, text):
+    """No change: a line of its own at the top of the patch."""
+    edit = missing(site, text, "")
+    edit.is_remark = True
+    return edit
 
 
 # Keywords.

@@ -15,12 +15,21 @@ def facts(loader, given, torch):
                  for name, value in given.items()}
     stream = is_stream(given.get("dataset"))
     return Loader(arguments=arguments, dataset=id(given.get("dataset")), iterable=stream, sharded=stream and shares(given["dataset"]),
-                  batch_size=_batch_size(given), length=None if stream else _length(given.get("dataset")), why_not=why_no_workers(given, 1 if stream else 2))
+                  batch_size=_batch_size(given), shuffled=_is_shuffled(given), length=None if stream else _length(given.get("dataset")), why_not=why_no_workers(given, 1 if stream else 2))
 
 
 def _batch_size(given):
     """As the program gave it, not as a treatment made it; None where it makes its batches itself."""
     return None if given.get("batch_sampler") is not None else given.get("batch_size", 1)
+
+
+def _is_shuffled(given):
+    if given.get("shuffle"):
+        return True
+    sampler, own = given.get("sampler"), given.get("generator")
+    samplers = sys.modules["torch.utils.data.sampler"]
+    drawn = (samplers.RandomSampler, samplers.SubsetRandomSampler, samplers.WeightedRandomSampler)
+    return isinstance(sampler, drawn) and sampler.generator is own
 
 
 def _length(dataset):

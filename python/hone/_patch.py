@@ -8,20 +8,23 @@ not parse, falls out and is told at the top of the diff.
 import ast
 import difflib
 
-from ._edits import IMPORTS, Edit, add_keywords, insert_after_imports, insert_before, missing, replace
-from ._edits import replace_keyword, wrap_call
+from ._edits import IMPORTS, Edit, add_keywords, insert_after_imports, insert_before, missing, remark
+from ._edits import replace, replace_keyword, wrap_call
 from ._source import Misfit, find_call, find_keyword, first_argument, owners_of_parameters
 from ._source import same_function, site_before_use, source_of, told_path
 
 __all__ = ["Edit", "add_keywords", "find_call", "find_keyword", "first_argument", "insert_after_imports",
-           "insert_before", "missing", "owners_of_parameters", "replace", "replace_keyword",
+           "insert_before", "missing", "owners_of_parameters", "remark", "replace", "replace_keyword",
            "same_function", "site_before_use", "told_path", "unified", "wrap_call"]
 
 
 def unified(edits):
-    """The diff of all edits; what could not be made stands at its top as comments."""
+    """The diff of all edits; what could not be made, and remarks, stand at its top as comments."""
     told, diffs, by_path = [], [], {}
     for edit in _merged(edits):
+        if edit.is_remark:
+            told.append("# %s\n" % edit.told)
+            continue
         by_path.setdefault(edit.path, []).append(edit)
     for path, some in by_path.items():
         try:

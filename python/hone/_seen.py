@@ -19,6 +19,7 @@ class Loader(_Facts):
     sharded = False     # an iterable dataset that asks which worker it is in
     picklable = None    # None: not tried
     batch_size = None
+    shuffled = False    # its order is drawn from the generator that it draws the workers' seeds from
     dataset = None      # which it is: a number
     length = None       # samples of the dataset, where it says
     random = False      # the dataset gives another item when asked again

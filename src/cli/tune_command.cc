@@ -219,6 +219,7 @@ Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& c
   result->findings = diagnosis.findings;
   if (!written.files().empty()) notes.push_back(written.Note());
   result->notes.insert(result->notes.begin(), notes.begin(), notes.end());
+  TellMissingChanges(*result);
   return result;
 }
 

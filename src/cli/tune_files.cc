@@ -46,6 +46,19 @@ std::string RecipeJson(const tune::TuneResult& result) {
       JsonQuoted(fmt::format("hone {}", report::Version())), command, recipe);
 }
 
+void TellMissingChanges(tune::TuneResult& result) {
+  constexpr std::string_view kMissing = "# not in this patch: ";  // python/hone/_patch.py
+  bool changes = false;
+  std::istringstream lines(result.patch);
+  for (std::string line; std::getline(lines, line);) {
+    changes = changes || line.starts_with("@@ ");
+    if (!line.starts_with(kMissing)) continue;
+    result.notes.push_back("not in the patch, to be written by hand: " +
+                           line.substr(kMissing.size()));
+  }
+  if (!changes) result.patch.clear();
+}
+
 Status WriteTuneFiles(const tune::TuneResult& result) {
   using Writer = std::function<void(std::ostream&)>;
   std::vector<std::pair<const char*, Writer>> files = {

@@ -10,6 +10,8 @@
 
 namespace hone::cli {
 
+// What its patch does not hold becomes notes; a patch that holds nothing else is none.
+void TellMissingChanges(tune::TuneResult& result);
 Status WriteTuneFiles(const tune::TuneResult& result);
 
 // For hone run --recipe and hone.apply (python/hone/_session.py reads it).

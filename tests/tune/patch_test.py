@@ -248,6 +248,43 @@ class Edits(Patch):
         self.assertEqual(self.body("\n".join(line for line in diff.split("\n") if line not in told)),
                          "-opt = SGD(p, 0.1)\n+opt = SGD(p, 0.3)\n")
 
+    def test_workers_that_stay_shuffle_otherwise_and_that_is_said(self):
+        # What is said of torch is so: without a word in the program the second epoch comes in another order.
+        def orders(**keywords):
+            torch.manual_seed(0)
+            loader = torch.utils.data.DataLoader(range(8), batch_size=8, shuffle=True, **keywords)
+            return [list(loader)[0].tolist() for _ in range(2)]
+
+        bare, stay = orders(), orders(num_workers=1, persistent_workers=True)
+        self.assertEqual(orders(num_workers=1), bare)
+        self.assertEqual(stay[0], bare[0])
+        self.assertNotEqual(stay[1], bare[1])
+
+        self.write("import torch\nloader = DataLoader(data, shuffle=True)\n")
+        kind = treatments.load("loader-workers")
+        words = "from the second epoch on other shuffles than before"
+        for facts, options, said in (({"shuffled": True}, {"persistent_workers": True}, True),
+                                     ({"shuffled": True}, {}, False), ({}, {"persistent_workers": True}, False)):
+            seen = _seen.Seen(loaders=[_seen.Loader(site="train.py:2", batches=3, **facts)], cores=4)
+            options = dict(options, num_workers=2)
+            diff = _patch.unified(kind.edits(seen, options))
+            self.assertEqual(diff.startswith("# train.py:2: " + words), said, diff)
+            self.assertEqual("\n# " + words in kind.code(seen, options), said)
+            self.assertIn("num_workers=2", diff)
+            self.apply(diff)
+            self.write("import torch\nloader = DataLoader(data, shuffle=True)\n")
+            _source._sources.clear()
+
+    def test_which_loaders_shuffle_by_the_generator_of_the_workers_seeds(self):
+        from hone import _loader_facts
+
+        own = torch.Generator()
+        sampler = torch.utils.data.RandomSampler
+        for given, said in (({"shuffle": True}, True), ({"shuffle": True, "generator": own}, True), ({}, False),
+                            ({"sampler": sampler(range(8))}, True), ({"sampler": sampler(range(8), generator=own)}, False),
+                            ({"sampler": torch.utils.data.SequentialSampler(range(8))}, False)):
+            self.assertEqual(_loader_facts._is_shuffled(given), said, given)
+
     def test_packages_are_never_changed(self):
         os.makedirs(self.folder / "site-packages")
         (self.folder / "site-packages/lib.py").write_text("x = 1\n")

@@ -115,6 +115,8 @@ class Search(Case):
         end = time.monotonic() + 300
         while (not journal.exists() or journal.read_text().count('"trial"') < 2) and time.monotonic() < end:
             time.sleep(0.05)
+        busy = self.tune(*words, "--resume", "t", *command, code=2).stderr
+        self.assertIn("hone tune: t is in use by process %d (a search is running there)" % process.pid, busy)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
         kept = journal.read_text().count('"trial"')
@@ -151,6 +153,54 @@ class Programs(Case):
                                   (("--resume", "nowhere", "--", "true"), 1, "no search to go on with"),
                                   (("--", "no-such-program"), 127, "no-such-program")):
             self.assertIn(text, self.tune(*words, code=code).stderr)
+
+    def test_a_program_whose_child_trains_does_not_wait_for_it_for_ever(self):
+        shutil.copy(HERE / "programs" / "child_trains.py", self.folder / "train.py")
+        answer = json.loads(self.tune(
+            "--budget", "10m", "--out", "t", "--only", "set-to-none", "--no-confirm", "--json", "--",
+            self.python, "train.py").stdout)
+        self.assertGreater(len(answer["trials"]), 2)
+        for trial in answer["trials"]:
+            self.assertEqual(trial["ending"], "fine", trial)
+            self.assertLess(trial["wall_s"], 60)
+        self.assertTrue(list((self.folder / "t" / "recording-trial").glob("done-*")))
+
+    def test_files_that_every_trial_writes_again_are_told(self):
+        text = SLOW.read_text().replace("    optimizer.step()\n", "    optimizer.step()\n" + "".join(
+            "            open('%s', 'a').write('x')\n" % name for name in ("ckpt.pt", "logs/a", "logs/b", "train.log")))
+        self.assertIn("ckpt.pt", text)
+        self.script(text)
+        (self.folder / "logs").mkdir()
+        (self.folder / "ckpt.pt").write_text("mine")
+        words = "the program wrote ckpt.pt, logs/a, logs/b and 1 more file into the folder it runs in"
+        done = self.tune("--budget", "10m", "--no-record", "--no-confirm", "--out", "t", "--only", "fused-optimizer",
+                         "--json", "--", self.python, "train.py", "--steps", "40", "--wait", "0.0005")
+        self.assertEqual(" ".join(done.stderr.split()).count(words), 1, done.stderr)
+        self.assertLess(done.stderr.index("the program wrote"), done.stderr.index("   2 "))
+        self.assertTrue(any(words in note for note in json.loads(done.stdout)["notes"]), done.stdout)
+
+    def test_input_from_a_file_is_every_trials_from_its_beginning(self):
+        self.script("import sys\nassert sys.stdin.read() == 'all of it'\n" + SLOW.read_text())
+        (self.folder / "in.txt").write_text("all of it")
+        with open(self.folder / "in.txt") as file:
+            done = subprocess.run(
+                self.command("--budget", "10m", "--no-confirm", "--out", "t", "--only", "fused-optimizer", "--json",
+                             "--", self.python, "train.py", "--steps", "40", "--wait", "0.0005"),
+                stdin=file, capture_output=True, text=True, cwd=self.folder, env=self.environment(), timeout=900)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("the program wrote", done.stderr)
+        self.assertIn("step 40 ", (self.folder / "t" / "recording-trial" / "output.txt").read_text())
+
+    def test_a_patch_without_a_change_is_no_patch(self):
+        text = SLOW.read_text()
+        self.assertEqual(text.count("num_workers=options.workers)"), 1)
+        self.script(text.replace("num_workers=options.workers)", "num_workers=options.workers, **{})"))
+        done = self.tune("--budget", "10m", "--no-record", "--no-confirm", "--out", "t", "--only", "loader-workers",
+                         "--", self.python, "train.py")
+        self.assertIn("adopted", done.stdout)
+        self.assertNotIn("patch -p1", done.stdout)
+        self.assertFalse((self.folder / "t" / "recipe.patch").exists())
+        self.assertRegex(" ".join(done.stdout.split()), r"not in the patch, to be written by hand: train.py:\d+: DataLoader")
 
     def test_batch_sizes(self):
         done = self.tune("--budget", "10m", "--no-record", "--out", "t", "--only", "batch-size", "--batch-flag",

@@ -5,6 +5,10 @@ import sys
 from . import EXACT, Treatment, Unfit
 
 _STEPS = (4, 8, 12, 16)
+# What a trial makes up for (_loaders_are_here) and the program's own line would not.
+_OTHER_SHUFFLES = ("from the second epoch on other shuffles than before: persistent workers draw one random number "
+                   "less an epoch")
+_TO_KEEP_THEM = "; leave persistent_workers out to keep them"
 
 
 class LoaderWorkers(Treatment):
@@ -50,14 +54,16 @@ class LoaderWorkers(Treatment):
 
         if _model.trainer_hides_loop(seen):
             return "TrainingArguments(%s)" % ", ".join("dataloader_%s=%r" % item for item in options.items())
-        return "DataLoader(..., %s)" % ", ".join("%s=%r" % item for item in options.items())
+        text = "DataLoader(..., %s)" % ", ".join("%s=%r" % item for item in options.items())
+        return "\n# ".join([text] + [_other_shuffles(loader) for loader in _shuffled(seen, options)[:1]])
 
     @classmethod
     def edits(cls, seen, options):
         from .. import _patch
 
         return [_patch.add_keywords(loader.site, "DataLoader", {k: repr(v) for k, v in options.items()})
-                for loader in _without_workers(seen)]
+                for loader in _without_workers(seen)] + [
+                    _patch.remark(loader.site, _other_shuffles(loader)) for loader in _shuffled(seen, options)]
 
     def install(self):
         self.treated = set()
@@ -100,6 +106,19 @@ class LoaderWorkers(Treatment):
 
 def _without_workers(seen):
     return [loader for loader in seen.loaders if not loader.arguments.get("num_workers") and loader.batches]
+
+
+def _shuffled(seen, options):
+    """Loaders whose order is drawn from the generator that persistent workers leave a number behind."""
+    if not options.get("persistent_workers"):
+        return []
+    return [loader for loader in _without_workers(seen)
+            if loader.shuffled and not loader.arguments.get("persistent_workers")]
+
+
+def _other_shuffles(loader):
+    # Random items draw in the workers whatever they are: nothing keeps the shuffles then.
+    return _OTHER_SHUFFLES + ("" if loader.random else _TO_KEEP_THEM)
 
 
 def _loader(seen):
