@@ -53,7 +53,7 @@ void TellMissingChanges(tune::TuneResult& result) {
   for (std::string line; std::getline(lines, line);) {
     changes = changes || line.starts_with("@@ ");
     if (!line.starts_with(kMissing)) continue;
-    result.notes.push_back("not in the patch, to be written by hand: " +
+    result.notes.push_back("no patch makes this change, write it by hand: " +
                            line.substr(kMissing.size()));
   }
   if (!changes) result.patch.clear();

@@ -200,7 +200,7 @@ class Programs(Case):
         self.assertIn("adopted", done.stdout)
         self.assertNotIn("patch -p1", done.stdout)
         self.assertFalse((self.folder / "t" / "recipe.patch").exists())
-        self.assertRegex(" ".join(done.stdout.split()), r"not in the patch, to be written by hand: train.py:\d+: DataLoader")
+        self.assertRegex(" ".join(done.stdout.split()), r"no patch makes this change, write it by hand: train.py:\d+: DataLoader")
 
     def test_batch_sizes(self):
         done = self.tune("--budget", "10m", "--no-record", "--out", "t", "--only", "batch-size", "--batch-flag",
