@@ -166,6 +166,45 @@ TEST(InputBoundRule, NamesTheFunctionThatTakesMostOfTheLoading) {
   EXPECT_EQ(finding->where.front().source, "data.py:30 (augment)");
 }
 
+Look LookAtLoading(bool device, const char* iterator) {
+  const auto fetch = [&](TraceSketch& sketch, double at, int) {
+    const std::string name = std::string("enumerate(DataLoader)#") + iterator + ".__next__";
+    sketch.Annotation(name, at, at + 1900);
+    return at + 1910;
+  };
+  if (device) return Look(Steps(fetch));
+  TraceSketch sketch;
+  for (int i = 0; i < kSteps; ++i) {
+    const double begin = 1000 + i * kStep;
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), begin, begin + kStep);
+    sketch.Op("aten::mm", fetch(sketch, begin + 10, i), begin + kStep - 10);
+  }
+  return Look(std::move(sketch));
+}
+
+TEST(InputBoundRule, SpeaksOfADeviceOnlyWhereThereIsOne) {
+  const Look with = LookAtLoading(true, "_SingleProcessDataLoaderIter");
+  ASSERT_NE(with.Find("input-bound"), nullptr);
+  EXPECT_NE(with.Find("input-bound")->title.find("the device waits"), std::string::npos);
+  EXPECT_NE(with.Find("input-bound")->remedy.find("pin_memory=True"), std::string::npos);
+  const Look without = LookAtLoading(false, "_SingleProcessDataLoaderIter");
+  ASSERT_NE(without.Find("input-bound"), nullptr);
+  EXPECT_NE(without.Find("input-bound")->title.find("the program waits"), std::string::npos);
+  EXPECT_EQ(without.Find("input-bound")->remedy.find("pin_memory"), std::string::npos);
+  EXPECT_EQ(without.Find("input-bound")->remedy.find("GPU"), std::string::npos);
+}
+
+TEST(InputBoundRule, TheRemedyCanBeTypedAndWarnsOfIterableDatasets) {
+  for (const char* iterator : {"_SingleProcessDataLoaderIter", "_MultiProcessingDataLoaderIter"}) {
+    const Look look = LookAtLoading(true, iterator);
+    ASSERT_NE(look.Find("input-bound"), nullptr);
+    const std::string& remedy = look.Find("input-bound")->remedy;
+    EXPECT_NE(remedy.find("get_worker_info()"), std::string::npos);
+    const std::string count = remedy.substr(remedy.find("num_workers="));
+    EXPECT_EQ(count.substr(0, count.find(',')).find('.'), std::string::npos) << count;
+  }
+}
+
 TEST(NaiveAttentionRule, NamesTheLineOfTheUser) {
   const Look look(Steps([](TraceSketch& sketch, double at, int i) {
     const std::int64_t id = 100 + 10 * i;

@@ -15,7 +15,7 @@ double Case::step_ns() const {
 std::span<const RuleInfo> AllRules() {
   static constexpr std::array kRules = {
       RuleInfo{"observer-effect", "the recorder slows the program it watches", JudgeObserverEffect},
-      RuleInfo{"input-bound", "the device waits for batches", JudgeInputBound},
+      RuleInfo{"input-bound", "the step waits for its batch", JudgeInputBound},
       RuleInfo{"worker-restart", "the loader's workers are started anew for every epoch",
                JudgeWorkerRestart},
       RuleInfo{"pageable-copy", "batches are copied out of pageable memory", JudgePageableCopy},

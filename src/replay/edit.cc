@@ -11,7 +11,7 @@ namespace hone::replay {
 std::span<const EditInfo> AllEdits() {
   static constexpr std::array kEdits = {
       EditInfo{"observer-effect", "nobody records the program", FindObserver},
-      EditInfo{"input-bound", "batches are ready when they are asked for", FindInputBound},
+      EditInfo{"input-bound", "worker processes make the batches", FindInputBound},
       EditInfo{"worker-restart", "workers live through all epochs", FindWorkerRestart},
       EditInfo{"checkpoint-stall", "checkpoints are written in the background",
                FindCheckpointStall},

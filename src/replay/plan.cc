@@ -5,7 +5,7 @@
 
 namespace hone::replay {
 
-Plan::Plan(const Graph& graph) : edges_off(graph.tasks.size(), 0) {
+Plan::Plan(const Graph& graph) : edges_off(graph.tasks.size(), 0), apart_ns(graph.tasks.size(), 0) {
   duration_ns.reserve(graph.tasks.size());
   lag_ns.reserve(graph.tasks.size());
   for (const Task& task : graph.tasks) {

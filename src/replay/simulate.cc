@@ -31,6 +31,10 @@ class Simulation {
       }
       // Nothing holds it: it starts where it was measured.
       if (start == INT64_MIN) start = graph_.tasks[t].start_ns;
+      if (const Nanos apart = plan_.apart_ns[t]; apart > 0) {
+        if (last_apart_ != INT64_MIN) start = std::max(start, last_apart_ + apart);
+        last_apart_ = start;
+      }
       start_[t] = start;
       end_[t] = start + plan_.duration_ns[t];
       lane_end = end_[t];
@@ -60,6 +64,7 @@ class Simulation {
   const Plan& plan_;
   std::vector<Nanos> start_, end_;
   std::vector<Nanos> lane_end_;
+  Nanos last_apart_ = INT64_MIN;
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/machine_counters.h"
 #include "base/text.h"
-#include "doctor/machine_counters.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 
@@ -22,9 +22,11 @@ constexpr double kCrowded = 1.25;
 
 Judgement JudgeCpuOversubscribed(const Case& the_case) {
   const trace::Interval window = the_case.facts.steps.host_window;
-  const CounterSeries cores = ReadCounter(the_case.trace, window, "cpu_cores");
-  const CounterSeries runnable = ReadCounter(the_case.trace, window, "runnable_threads");
-  const CounterSeries throttled = ReadCounter(the_case.trace, window, "throttled_usec");
+  const analyze::CounterSeries cores = analyze::ReadCounter(the_case.trace, window, "cpu_cores");
+  const analyze::CounterSeries runnable =
+      analyze::ReadCounter(the_case.trace, window, "runnable_threads");
+  const analyze::CounterSeries throttled =
+      analyze::ReadCounter(the_case.trace, window, "throttled_usec");
   const bool can_count = cores.count > 0 && runnable.count > 0 && cores.mean() > 0;
   if (!can_count && throttled.count < 2) {
     return Judgement::Missing(

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // input-bound: the step waits for its batch.
+#include "replay/edits/input_bound.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "analyze/source_frame.h"
 #include "base/text.h"
-#include "doctor/machine_counters.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 
@@ -91,28 +91,28 @@ double WaitingSteps(const replay::Model& model) {
   return fetches == 0 ? 0 : static_cast<double>(waited) / static_cast<double>(fetches);
 }
 
-// `cores`: of the machine; 0: not known.
-std::string MoreWorkers(const analyze::LoaderFacts& loader, double step_ns, double cores) {
-  const double rest = std::max(step_ns - *loader.per_step_ns, 1.0);
-  if (loader.mode == analyze::LoaderMode::kWorkers) {
-    return fmt::format(
-        "DataLoader(..., num_workers={} * n, prefetch_factor=4)   # n: the number it has now\n"
-        "# where there are no cores left: decode once and store tensors, or augment on the GPU\n",
-        Fixed(std::ceil(2 * step_ns / rest) / 2, 1));
-  }
-  // Enough to make a batch in the time that the rest of the step takes, and one to spare. A worker
-  // has one thread where the main process may use all, so it is given twice the time (assumed).
-  const double needed = std::ceil(2 * *loader.per_step_ns / rest) + 1;
-  // More workers than cores only wait for each other.
-  const double most = cores > 0 ? std::clamp(cores, 2.0, 16.0) : 16.0;
+bool HasDevice(const Case& the_case) { return the_case.facts.timeline.has_value(); }
+
+std::string MoreWorkers(const Case& the_case, const replay::WorkerChoice& choice) {
+  // Without a device there is nothing to pin memory for: torch warns of it.
+  const bool device = HasDevice(the_case);
   std::string remedy =
-      fmt::format("DataLoader(..., num_workers={:.0f}, pin_memory=True, persistent_workers=True)\n",
-                  std::clamp(needed, 2.0, most));
-  if (cores > 0 && needed > most) {
-    remedy += fmt::format(
-        "# all {:.0f} cores may not be enough: decode once and store tensors, or augment on the "
-        "GPU\n",
-        cores);
+      choice.times
+          ? fmt::format(
+                "DataLoader(..., num_workers={} * n, prefetch_factor=4)   # n: the number it has "
+                "now\n",
+                choice.count)
+          : fmt::format("DataLoader(..., num_workers={}, {}persistent_workers=True)\n",
+                        choice.count, device ? "pin_memory=True, " : "");
+  remedy += "# an IterableDataset must split its samples by torch.utils.data.get_worker_info()\n";
+  const char* cheaper = device ? "decode once and store tensors, or augment on the GPU"
+                               : "decode once and store tensors";
+  if (choice.times) {
+    remedy += fmt::format("# where there are no cores left: {}\n", cheaper);
+  } else if (!choice.enough && choice.cores > 0) {
+    remedy += fmt::format("# all {:.0f} cores may not be enough: {}\n", choice.cores, cheaper);
+  } else if (!choice.enough) {
+    remedy += fmt::format("# {} may not be enough: {}\n", choice.count, cheaper);
   }
   return remedy;
 }
@@ -121,7 +121,8 @@ void Name(const Case& the_case, const replay::Model& model, Finding& finding) {
   const analyze::LoaderFacts& loader = *the_case.facts.loader;
   switch (loader.mode) {
     case analyze::LoaderMode::kInProcess:
-      finding.title = "data is loaded in the main process while the device waits";
+      finding.title = fmt::format("data is loaded in the main process while the {} waits",
+                                  HasDevice(the_case) ? "device" : "program");
       break;
     case analyze::LoaderMode::kWorkers: {
       const double waiting = WaitingSteps(model);
@@ -156,8 +157,8 @@ void NameTransform(const Case& the_case, const replay::Model& model, Finding& fi
   finding.where.insert(finding.where.begin(), std::move(place));
   if (share < kSlowTransform) return;
   finding.title += fmt::format(", most of it in {}", analyze::ParseFrame(transform.frame).function);
-  finding.remedy +=
-      fmt::format("# or make {} cheaper: do it once beforehand, or on the GPU\n", source);
+  finding.remedy += fmt::format("# or make {} cheaper: do it once beforehand{}\n", source,
+                                HasDevice(the_case) ? ", or on the GPU" : "");
 }
 
 }  // namespace
@@ -194,9 +195,7 @@ Judgement JudgeInputBound(const Case& the_case) {
                                                static_cast<double>(the_case.steps())));
   }
   Name(the_case, model, finding);
-  const CounterSeries cores =
-      ReadCounter(the_case.trace, the_case.facts.steps.host_window, "cpu_cores");
-  finding.remedy = MoreWorkers(*loader, step, cores.mean());
+  finding.remedy = MoreWorkers(the_case, replay::ChooseWorkers(model));
   Place place;
   place.op = std::string(the_case.trace.Name(loader->iterator));
   finding.where.push_back(place);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// input-bound: batches are ready when the step asks for them.
+// input-bound: batches come as fast as the proposed workers make them.
+#include "replay/edits/input_bound.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "analyze/machine_counters.h"
 #include "replay/edits/edits.h"
 
 namespace hone::replay {
@@ -12,25 +16,58 @@ namespace {
 // What taking a ready batch from a worker costs the main thread. Measured with a ready queue: 0.1
 // ms pinned, up to 1 ms for a batch of 40 MB that the main thread still has to map.
 constexpr Range3 kReadyFetchNs = {1.0e6, 0.4e6, 0.1e6};
+// More workers than this seldom help one program.
+constexpr double kMostWorkers = 16;
+// What making a batch takes in a worker, of what it took as recorded. A worker's process is not
+// profiled: fetches beside a device under torch.profiler took 1, 1, 2.6, 2.7 and 5 times as long as
+// without it.
+constexpr Range3 kWorkOfRecorded = {1.25, 1.0, 0.9};
+constexpr Range3 kWorkOfProfiled = {1.25, 0.4, 0.2};
+// Workers that exist are not profiled; one was 0.7 times as long at a batch in another run.
+constexpr Range3 kWorkOfWorkers = {1.25, 1.0, 0.7};
+
+struct Fetches {
+  double count = 0;
+  double work_ns = 0;  // of one, in the process itself
+};
+
+Fetches CountFetches(const Graph& graph, const Plan& plan) {
+  Fetches fetches;
+  trace::RowId last = trace::kNoRow;
+  for (TaskId t = 0; t < graph.tasks.size(); ++t) {
+    const Task& task = graph.tasks[t];
+    if (task.kind != TaskKind::kInput || task.lane != 0) continue;
+    // A fetch may be cut into pieces by calls inside it.
+    if (task.row != last) ++fetches.count;
+    last = task.row;
+    fetches.work_ns += static_cast<double>(plan.duration_ns[t]);
+  }
+  if (fetches.count > 0) fetches.work_ns /= fetches.count;
+  return fetches;
+}
 
 class InputBound : public Edit {
  public:
+  explicit InputBound(WorkerChoice choice) : choice_(choice) {}
+
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     const Graph& graph = model.graph();
+    const Nanos apart = choice_.times ? 0 : Apart(model, guess, CountFetches(graph, plan));
     trace::RowId fetch = trace::kNoRow;
     for (TaskId t = 0; t < graph.tasks.size(); ++t) {
       const Task& task = graph.tasks[t];
       if (task.kind != TaskKind::kInput) continue;
-      const bool worker = graph.lanes[task.lane].kind == LaneKind::kWorkers;
-      const bool first = task.row != fetch;
-      const auto ready = static_cast<Nanos>(kReadyFetchNs.At(guess));
-      if (worker) {
-        plan.duration_ns[t] = 0;
+      if (graph.lanes[task.lane].kind == LaneKind::kWorkers) {
+        plan.duration_ns[t] = std::llround(static_cast<double>(plan.duration_ns[t]) *
+                                           kWorkOfWorkers.At(guess) / choice_.count);
         continue;
       }
-      // A fetch may be cut into pieces by calls inside it; only one of them pays.
+      // Of a fetch in pieces only one pays.
+      const bool first = task.row != fetch;
+      const auto ready = static_cast<Nanos>(kReadyFetchNs.At(guess));
       const Nanos measured = std::max(task.duration_ns, model.trace().host.duration_ns[task.row]);
       plan.duration_ns[t] = first ? std::min(ready, measured) : 0;
+      if (first && task.lane == 0) plan.apart_ns[t] = apart;
       fetch = task.row;
     }
   }
@@ -43,19 +80,68 @@ class InputBound : public Edit {
         waited += model.trace().host.duration_ns[task.row];
       }
     }
-    return fmt::format("{:.2f} ms a step of fetching batches",
-                       static_cast<double>(waited) / 1e6 / static_cast<double>(graph.steps));
+    const double each = static_cast<double>(waited) / 1e6 / static_cast<double>(graph.steps);
+    return choice_.times ? fmt::format("{:.2f} ms a step of fetching batches, {} times the workers",
+                                       each, choice_.count)
+                         : fmt::format("{:.2f} ms a step of fetching batches, {} workers", each,
+                                       choice_.count);
   }
+
+ private:
+  // From one batch to the next when new workers make them.
+  Nanos Apart(const Model& model, Guess guess, const Fetches& fetches) const {
+    if (fetches.count == 0) return 0;
+    const bool device = model.facts().timeline.has_value();
+    const bool profiled = device && model.trace().info.format == trace::Format::kKineto;
+    const double work = fetches.work_ns * (profiled ? kWorkOfProfiled : kWorkOfRecorded).At(guess);
+    const double workers = choice_.count;
+    double apart = work / workers;
+    if (choice_.cores > 0 && guess != Guess::kMost) {
+      const double between =
+          static_cast<double>(model.graph().window.length()) / fetches.count - fetches.work_ns;
+      // Loading may be waiting for a disk, which takes no core; at most it does not (kMost).
+      // Operators of the host may use every core, so that at the least nothing runs beside them.
+      apart = guess == Guess::kLeast && !device ? work / std::min(workers, choice_.cores) + between
+                                                : std::max(apart, (work + between) / choice_.cores);
+      // Workers never make it slower than loading in the process itself.
+      apart = std::min(apart, fetches.work_ns + between);
+    }
+    return static_cast<Nanos>(apart);
+  }
+
+  const WorkerChoice choice_;
 };
 
 }  // namespace
+
+WorkerChoice ChooseWorkers(const Model& model) {
+  const analyze::LoaderFacts& loader = *model.facts().loader;
+  const analyze::Steps& steps = model.facts().steps;
+  WorkerChoice choice;
+  choice.times = loader.mode == analyze::LoaderMode::kWorkers;
+  choice.cores = analyze::ReadCounter(model.trace(), steps.host_window, "cpu_cores").mean();
+  const double step =
+      static_cast<double>(steps.steady_window.length()) / static_cast<double>(steps.steady_count());
+  const double rest = std::max(step - *loader.per_step_ns, 1.0);
+  // Enough to make a batch in the time that the rest of the step takes, and one to spare. A worker
+  // has one thread where the main process may use all, so it is given twice the time (assumed).
+  const double needed =
+      choice.times ? std::ceil(step / rest) : std::ceil(2 * *loader.per_step_ns / rest) + 1;
+  // More workers than cores only wait for each other.
+  const double most = choice.cores > 0 ? std::clamp(choice.cores, 2.0, kMostWorkers) : kMostWorkers;
+  choice.count = static_cast<int>(std::clamp(needed, 2.0, most));
+  choice.enough = needed <= most;
+  return choice;
+}
 
 FoundEdit FindInputBound(const Model& model) {
   const Graph& graph = model.graph();
   const bool any = std::any_of(graph.tasks.begin(), graph.tasks.end(),
                                [](const Task& task) { return task.kind == TaskKind::kInput; });
-  if (!any) return FoundEdit::Absent("no loader was seen fetching a batch in the steps");
-  return FoundEdit(std::make_unique<InputBound>());
+  if (!any || !model.facts().loader || !model.facts().loader->per_step_ns) {
+    return FoundEdit::Absent("no loader was seen fetching a batch in the steps");
+  }
+  return FoundEdit(std::make_unique<InputBound>(ChooseWorkers(model)));
 }
 
 }  // namespace hone::replay

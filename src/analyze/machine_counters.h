@@ -8,7 +8,7 @@
 #include "trace/interval.h"
 #include "trace/trace.h"
 
-namespace hone::doctor {
+namespace hone::analyze {
 
 struct CounterSeries {
   double sum = 0, first = 0, last = 0;
@@ -19,4 +19,4 @@ struct CounterSeries {
 // O(counters).
 CounterSeries ReadCounter(const trace::Trace& trace, trace::Interval window, std::string_view name);
 
-}  // namespace hone::doctor
+}  // namespace hone::analyze

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/machine_counters.h"
+#include "analyze/machine_counters.h"
 
-namespace hone::doctor {
+namespace hone::analyze {
 
 CounterSeries ReadCounter(const trace::Trace& trace, trace::Interval window,
                           std::string_view name) {
@@ -19,4 +19,4 @@ CounterSeries ReadCounter(const trace::Trace& trace, trace::Interval window,
   return series;
 }
 
-}  // namespace hone::doctor
+}  // namespace hone::analyze

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loader that input-bound proposes: the rule names it, the replay runs with it.
+#pragma once
+
+#include "replay/model.h"
+
+namespace hone::replay {
+
+struct WorkerChoice {
+  // Loaders without workers: how many to start. Others: times the number that they have, which a
+  // trace does not tell.
+  int count = 0;
+  bool times = false;
+  double cores = 0;     // that the program may use; 0: not known
+  bool enough = false;  // false: the most that is proposed may still be too few
+};
+
+// Needs LoaderFacts::per_step_ns.
+WorkerChoice ChooseWorkers(const Model& model);
+
+}  // namespace hone::replay

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/edits/input_bound.h"
+
+#include "replay/replayed_test.h"
+#include "replay/whatif.h"
+
+namespace hone::replay {
+namespace {
+
+constexpr const char* kInProcess = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+constexpr const char* kWithWorkers =
+    "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+
+// Steps of 30 ms on the host alone that begin with `fetch` ms of fetching.
+Replayed Loading(const char* name, double fetch, double cores) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 6, 30'000);
+  for (int i = 0; i < 6; ++i) {
+    const double at = 1000 + i * 30'000.0, ready = at + 1000 * fetch;
+    sketch.Annotation(name, at, ready).Op("aten::mm", ready, at + 29'990);
+    if (cores > 0) {
+      trace::Builder& builder = sketch.builder();
+      builder.AddCounter(TraceSketch::Ns(at + 5000), builder.Intern("machine"),
+                         builder.Intern("cpu_cores"), cores);
+    }
+  }
+  return Replayed(std::move(sketch));
+}
+
+Prediction Fixed(const Replayed& r) { return WhatIf(r.model()).Predict({"input-bound"}); }
+
+TEST(InputBound, TwoWorkersMakeBatchesTwiceAsFastNotAtOnce) {
+  const Replayed r = Loading(kInProcess, 28, 2);
+  const WorkerChoice choice = ChooseWorkers(r.model());
+  EXPECT_EQ(choice.count, 2);
+  EXPECT_FALSE(choice.times);
+  EXPECT_FALSE(choice.enough);
+  const Prediction step = Fixed(r);
+  EXPECT_NEAR(step.likely_ns, 15e6, 0.2e6);  // 30 ms of work on two cores
+  EXPECT_GT(step.low_ns, 12e6);
+  EXPECT_GT(step.high_ns, 28e6 * 1.25 / 2);
+}
+
+TEST(InputBound, WithoutCoresInTheTraceTheWorkersAloneAreTheLimit) {
+  const Replayed r = Loading(kInProcess, 29, 0);
+  EXPECT_EQ(ChooseWorkers(r.model()).count, 16);
+  EXPECT_NEAR(Fixed(r).likely_ns, 29e6 / 16, 0.1e6);
+}
+
+TEST(InputBound, EnoughWorkersLeaveTheRestOfTheStep) {
+  const Replayed r = Loading(kInProcess, 10, 16);
+  EXPECT_EQ(ChooseWorkers(r.model()).count, 2);
+  EXPECT_NEAR(Fixed(r).likely_ns, 20.4e6, 0.1e6);
+}
+
+TEST(InputBound, OneCoreGivesNothingThatIsSure) {
+  const Replayed r = Loading(kInProcess, 28, 1);
+  EXPECT_NEAR(Fixed(r).likely_ns, 30e6, 0.2e6);
+}
+
+// 28 of 30 ms: 15 times as many are needed; on four cores four times is all that is proposed.
+TEST(InputBound, WorkersThatExistAreMultiplied) {
+  const Replayed many = Loading(kWithWorkers, 28, 0);
+  EXPECT_TRUE(ChooseWorkers(many.model()).times);
+  EXPECT_EQ(ChooseWorkers(many.model()).count, 15);
+  const Replayed four = Loading(kWithWorkers, 28, 4);
+  EXPECT_EQ(ChooseWorkers(four.model()).count, 4);
+  EXPECT_NEAR(Fixed(four).likely_ns, 30e6 / 4, 0.2e6);
+}
+
+}  // namespace
+}  // namespace hone::replay
