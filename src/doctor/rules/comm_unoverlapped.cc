@@ -17,6 +17,36 @@ constexpr double kLeastShare = 0.10;
 // Compute to hide behind, as a share of the communication: with less, the links are the limit.
 constexpr double kLeastCompute = 0.25;
 
+// Whether the model is wrapped already: torch marks every forward pass of it.
+bool UsesDdp(const trace::Trace& trace) {
+  const trace::HostSlices& host = trace.host;
+  for (trace::RowId i = 0; i < host.size(); ++i) {
+    if (trace.HostName(i).starts_with("DistributedDataParallel.forward")) return true;
+  }
+  return false;
+}
+
+std::string Remedy(const Case& the_case, bool trains) {
+  if (!trains) {
+    return "work = dist.all_reduce(x, async_op=True)   # start early, compute what does not need "
+           "it,\n"
+           "work.wait()                                # wait where the result is read\n"
+           "# tensor parallelism: torch._inductor.config._micro_pipeline_tp = True under "
+           "torch.compile\n";
+  }
+  if (UsesDdp(the_case.trace)) {
+    return "DistributedDataParallel(..., bucket_cap_mb=5, gradient_as_bucket_view=True)\n"
+           "# a bucket is sent when its gradients are there: with smaller ones the first leaves "
+           "earlier\n"
+           "with model.no_sync(): loss.backward()   # all but the last of N micro-batches\n";
+  }
+  return "model = DistributedDataParallel(model)   # reduces gradients while backward runs\n"
+         "work = dist.all_reduce(grad, async_op=True)   # by hand: start early, …\n"
+         "work.wait()                                   # … wait where the result is read\n"
+         "FullyShardedDataParallel(..., forward_prefetch=True,\n"
+         "                         backward_prefetch=BackwardPrefetch.BACKWARD_PRE)\n";
+}
+
 }  // namespace
 
 Judgement JudgeCommUnoverlapped(const Case& the_case) {
@@ -57,17 +87,7 @@ Judgement JudgeCommUnoverlapped(const Case& the_case) {
     finding.where.push_back(place);
   }
   NoteStraggler(the_case, finding);
-  finding.remedy =
-      trains ? "model = DistributedDataParallel(model)   # reduces gradients while backward runs\n"
-               "work = dist.all_reduce(grad, async_op=True)   # by hand: start early, …\n"
-               "work.wait()                                   # … wait where the result is read\n"
-               "FullyShardedDataParallel(..., forward_prefetch=True,\n"
-               "                         backward_prefetch=BackwardPrefetch.BACKWARD_PRE)\n"
-             : "work = dist.all_reduce(x, async_op=True)   # start early, compute what does not "
-               "need it,\n"
-               "work.wait()                                # wait where the result is read\n"
-               "# tensor parallelism: torch._inductor.config._micro_pipeline_tp = True under "
-               "torch.compile\n";
+  finding.remedy = Remedy(the_case, trains);
   return Judgement::Fires(std::move(finding));
 }
 
