@@ -19,6 +19,9 @@ namespace {
 constexpr double kLastShare = 2.0 / 3;
 constexpr double kWaitShare = 0.5;                 // of the median wait of the other ranks
 constexpr Nanos kHealthySkew = 50 * kMicrosecond;  // mean
+// In steps. Ranks that wait for each other in every step never come further apart: a longer wait is
+// for a rank that starts later or stops in between, and one such would outweigh every step.
+constexpr Nanos kStepsApart = 3;
 
 Nanos Difference(Nanos a, Nanos b) {
   Nanos difference;
@@ -122,11 +125,19 @@ struct Tally {
   std::vector<std::uint64_t> taken;  // by rank: matched collectives it takes part in
 };
 
+// The longest wait that belongs to a step; no limit without steps.
+Nanos LongestWait(std::span<const RankComm> ranks) {
+  Nanos step = 0;
+  for (const RankComm& rank : ranks) step = std::max(step, rank.median_step_ns);
+  return step <= 0 || step > INT64_MAX / kStepsApart ? INT64_MAX : kStepsApart * step;
+}
+
 Tally Measure(const Matching& matching, std::span<const RankComm> ranks, const Clocks& clocks) {
   Tally tally;
   tally.ranks.resize(ranks.size());
   tally.taken.resize(ranks.size(), 0);
   std::vector<std::vector<trace::Interval>> waits(ranks.size());
+  const Nanos longest = LongestWait(ranks);
   for (std::size_t r = 0; r < ranks.size(); ++r) tally.ranks[r].rank = ranks[r].rank;
   for (const MatchedGroup& group : matching.groups) {
     for (std::size_t k = 0; k < group.runs.front().size(); ++k) {
@@ -144,7 +155,9 @@ Tally Measure(const Matching& matching, std::span<const RankComm> ranks, const C
         }
       }
       for (std::size_t m = 0; m < group.members.size(); ++m) {
-        waits[group.members[m]].push_back({Nearer(start(m)), Nearer(latest)});
+        if (Difference(latest, earliest) <= longest) {
+          waits[group.members[m]].push_back({Nearer(start(m)), Nearer(latest)});
+        }
         ++tally.taken[group.members[m]];
       }
       // All at the same moment: nobody came last.

@@ -51,6 +51,24 @@ TEST(CommSkew, WaitsAtTheSameTimeCountOnce) {
   EXPECT_EQ(skew->ranks[1].wait_ns, 400 * kUs);
 }
 
+// Rank 1 keeps rank 0 waiting in every step; once, at the start, rank 0 came 100 steps late.
+TEST(CommSkew, AWaitOfManyStepsDoesNotHideTheStraggler) {
+  std::vector<Rank> ranks(2);
+  ranks[0].step = ranks[1].step = 1'000 * kUs;
+  ranks[0].Add(100'000 * kUs, 100'100 * kUs);
+  ranks[1].Add(0, 100'100 * kUs);
+  for (Nanos t = 101'000 * kUs; t < 111'000 * kUs; t += 1'000 * kUs) {
+    ranks[0].Add(t, t + 500 * kUs);
+    ranks[1].Add(t + 400 * kUs, t + 500 * kUs);
+  }
+  const auto skew = Measure(ranks);
+  ASSERT_TRUE(skew);
+  EXPECT_EQ(skew->straggler, 1);
+  EXPECT_EQ(skew->ranks[0].wait_ns, 0);
+  EXPECT_EQ(skew->ranks[1].wait_ns, 4'000 * kUs);
+  EXPECT_EQ(skew->max_skew_ns, 100'000 * kUs);
+}
+
 // Rank 1 comes 200 us late to everything; all leave together.
 TEST(CommSkew, NamesTheStraggler) {
   std::vector<Rank> ranks(3);

@@ -42,7 +42,7 @@ const VerbInfo& AnalyzeCommand::info() const {
       "Reads PyTorch profiler traces (.json, .json.gz, .json.zst) or Nsight Systems exports "
       "(.sqlite) and says where the time goes, why the device stands idle, and how far the "
       "numbers can be trusted. Several traces, or a directory, are the ranks of one job; the "
-      "slowest leads.",
+      "one that the others wait for leads, else the slowest.",
       {{"hone analyze trace.json.gz", "The answer on one screen."},
        {"hone analyze trace.json.gz --table ops --sort self_device --limit 30",
         "The 30 operators whose own kernels take most device time."},
@@ -106,7 +106,8 @@ void AnalyzeCommand::Declare(CLI::App& app) {
       ->check(OneOf({"name", "shape", "stack", "module"}))
       ->group("tables");
 
-  app.add_option("--rank", rank_, "the rank that leads; without it the slowest")
+  app.add_option("--rank", rank_,
+                 "the rank that leads; without it the one that others wait for, else the slowest")
       ->option_text("N")
       ->check(WholeNumber())
       ->group("other");

@@ -43,8 +43,8 @@ const VerbInfo& DiffCommand::info() const {
       "hone diff BEFORE AFTER [options]",
       "Compares the steps of two recordings of any format: faster or slower, by how much, whether "
       "that is more than noise, and which operators, kernels and idle causes did it. A directory "
-      "stands for the ranks of one job; the slowest of each side is compared. With --fail-if it is "
-      "a gate for CI.",
+      "stands for the ranks of one job; of each side the one that leads hone analyze is compared. "
+      "With --fail-if it is a gate for CI.",
       {{"hone diff before.json.gz after.json.gz", "The answer on one screen."},
        {"hone diff main.json.gz branch.json.gz --fail-if slower=3%,memory=5%",
         "Exit code 4 when the step grew by over 3 % and beyond noise, or memory by over 5 %."},
@@ -68,7 +68,8 @@ void DiffCommand::Declare(CLI::App& app) {
       ->allow_extra_args(false)  // the word after it may be a file
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("what to ask");
-  app.add_option("--rank", rank_, "the rank to compare on both sides; without it the slowest")
+  app.add_option("--rank", rank_,
+                 "the rank to compare on both sides; without it the one that leads")
       ->option_text("N")
       ->check(WholeNumber())
       ->group("what to ask");

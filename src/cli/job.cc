@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <tuple>
 
 #include "base/terminal.h"
@@ -67,12 +68,17 @@ void ReleaseRows(report::Input& input) {
   }
 }
 
+std::int64_t RankOf(const std::vector<report::Input>& inputs, std::size_t i) {
+  const std::int64_t rank = inputs[i].trace.info.rank;
+  return rank >= 0 ? rank : static_cast<std::int64_t>(i);
+}
+
 Known<analyze::SkewFacts> CompareRanks(const std::vector<report::Input>& inputs) {
   std::vector<analyze::RankComm> ranks;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const report::Input& input = inputs[i];
     analyze::RankComm rank;
-    rank.rank = input.trace.info.rank >= 0 ? input.trace.info.rank : static_cast<std::int64_t>(i);
+    rank.rank = RankOf(inputs, i);
     rank.path = input.trace.info.path;
     rank.comm = input.facts.comm ? &*input.facts.comm : nullptr;
     rank.median_step_ns = input.facts.steps.stats ? input.facts.steps.stats->median_ns : 0;
@@ -102,6 +108,32 @@ bool Leads(const report::Input& a, const report::Input& b, std::int64_t asked) {
   return key(a) < key(b);
 }
 
+// Where ranks wait for each other their steps take equally long, and which is slowest is chance.
+// The one to look at is the one that the others wait for: it waits half as long as they do at most,
+// and the difference is worth a line.
+constexpr double kLateWait = 0.5;
+constexpr double kLateShare = 0.05;  // of a step
+
+// The place of that rank among the inputs; their number: none stands out.
+std::size_t FindLate(const std::vector<report::Input>& inputs,
+                     const Known<analyze::SkewFacts>& skew) {
+  if (!skew || skew->ranks.size() < 2) return inputs.size();
+  const analyze::RankSkew& late = skew->ranks.front();  // least waiting first
+  // Half of the others wait that long or longer.
+  const auto others = static_cast<double>(skew->ranks[skew->ranks.size() / 2].wait_ns);
+  const auto own = static_cast<double>(late.wait_ns);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (RankOf(inputs, i) != late.rank) continue;
+    const analyze::Steps& steps = inputs[i].facts.steps;
+    if (!steps.stats || own > kLateWait * others) break;
+    const double a_step = (others - own) / static_cast<double>(steps.steps.size());
+    if (a_step >= kLateShare * static_cast<double>(steps.stats->median_ns)) return i;
+    break;
+  }
+  return inputs.size();
+}
+
+// The slowest, or the asked rank.
 Result<std::size_t> ChooseLead(const std::vector<report::Input>& inputs, std::int64_t rank) {
   const auto lead = std::min_element(
       inputs.begin(), inputs.end(),
@@ -137,7 +169,25 @@ class Loader {
     return result;
   }
 
+  // Rows again of an input that lost them to one that led until all were compared. False: the file
+  // cannot be read any more.
+  bool ReadAgain(report::Input& input) {
+    Result<trace::Trace> trace = importer::LoadTrace(file_of_[input.trace.info.path], {});
+    if (!trace) return false;
+    input = Look(std::move(*trace));
+    return true;
+  }
+
  private:
+  report::Input Look(trace::Trace trace) const {
+    report::Input input;
+    input.trace = std::move(trace);
+    input.facts = analyze::Analyze(input.trace, {options_.group_by, options_.group_by});
+    if (options_.tracelens) input.tracelens = analyze::ComputeTraceLens(input.trace);
+    if (options_.hta) input.hta = analyze::ComputeHta(input.trace);
+    return input;
+  }
+
   // False: not read, or not in full.
   bool LoadOne(const std::string& file, std::vector<report::Input>& inputs) {
     importer::ImportOptions load;
@@ -153,11 +203,8 @@ class Loader {
       Say(console_, trace.error().message());
       return false;
     }
-    report::Input input;
-    input.trace = std::move(*trace);
-    input.facts = analyze::Analyze(input.trace, {options_.group_by, options_.group_by});
-    if (options_.tracelens) input.tracelens = analyze::ComputeTraceLens(input.trace);
-    if (options_.hta) input.hta = analyze::ComputeHta(input.trace);
+    report::Input input = Look(std::move(*trace));
+    file_of_[input.trace.info.path] = file;
     const bool damaged = input.trace.info.compression_damaged;
     if (damaged) {
       progress_.Erase();
@@ -182,14 +229,16 @@ class Loader {
   Console& console_;
   Progress progress_;
   std::uint64_t bytes_before_ = 0;
-  std::size_t lead_ = 0;  // so far
+  std::size_t lead_ = 0;                        // so far
+  std::map<std::string, std::string> file_of_;  // by the trace's own path
 };
 
 }  // namespace
 
 Result<JobResult> RunJob(const JobOptions& options, Console& console) {
   const Paths paths = FindAll(options.paths, console);
-  JobResult result = Loader(options, paths, console).Run();
+  Loader loader(options, paths, console);
+  JobResult result = loader.Run();
   if (paths.missing > 0) result.code = kExitUnreadable;
   report::Report& report = result.report;
   report.group_by = options.group_by;
@@ -203,6 +252,13 @@ Result<JobResult> RunJob(const JobOptions& options, Console& console) {
   Result<std::size_t> lead = ChooseLead(report.inputs, options.rank);
   if (!lead) return std::move(lead).error();
   report.lead = *lead;
+  const std::size_t late =
+      options.rank < 0 ? FindLate(report.inputs, report.skew) : report.inputs.size();
+  if (late < report.inputs.size() && late != report.lead &&
+      (options.keep_rows || loader.ReadAgain(report.inputs[late]))) {
+    if (!options.keep_rows) ReleaseRows(report.inputs[report.lead]);
+    report.lead = late;
+  }
   report::Input& leading = report.inputs[report.lead];
   DistrustMissing(leading, report.inputs.size(), paths.files.size() + paths.missing);
   if (options.diagnose) {

@@ -15,7 +15,7 @@ namespace hone::cli {
 struct JobOptions {
   std::vector<std::string> paths;  // files or directories
   analyze::GroupBy group_by = analyze::GroupBy::kName;
-  std::int64_t rank = -1;  // the rank that leads; -1: the slowest
+  std::int64_t rank = -1;  // the rank that leads; -1: the one others wait for, else the slowest
   bool tracelens = false, hta = false;
   bool stable = false;
   bool quiet = false;  // no progress

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/program.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -148,6 +149,41 @@ TEST_F(ProgramTest, OneBadFileAmongSeveralDoesNotStopTheRest) {
   EXPECT_EQ(answer.code, 3);
   EXPECT_NE(answer.err.find("bad.json"), std::string::npos);
   EXPECT_TRUE(JsonDocument(answer.out)["kernels"].found());
+}
+
+// Steps of 1,000 us (rank 0: 1,005) that end with a collective of the host; rank 1 comes to it
+// `late` us after rank 0.
+std::string RankThatMeets(int rank, int late) {
+  std::string events;
+  const int step = rank == 0 ? 1'005 : 1'000;
+  for (int i = 0; i < 8; ++i) {
+    const int at = 10'000 + i * 1'005, meets = at + 400 + (rank == 1 ? late : 0);
+    events += fmt::format(
+        R"({}{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","pid":1,"tid":1,"ts":{},"dur":{}}},
+        {{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":{},"dur":{}}},
+        {{"ph":"X","cat":"user_annotation","name":"gloo:all_reduce","pid":1,"tid":2,"ts":{},"dur":{}}})",
+        i == 0 ? "" : ",", i + 1, at, step, at + 5, meets - at - 10, meets, at + 990 - meets);
+  }
+  return fmt::format(
+      R"({{"schemaVersion":1,"distributedInfo":{{"rank":{},"world_size":2}},"traceEvents":[{}]}})",
+      rank, events);
+}
+
+TEST_F(ProgramTest, TheRankThatTheOthersWaitForLeads) {
+  fs::create_directories(folder_ / "job");
+  const std::string job = (folder_ / "job").string();
+  for (const int late : {0, 300}) {
+    for (const int rank : {0, 1}) {
+      Put(fmt::format("job/{}.json", rank), RankThatMeets(rank, late));
+    }
+    const JsonDocument answer(RunHone({"analyze", job, "--json"}).out);
+    EXPECT_EQ(answer["ranks"]["lead"].integer(), late == 0 ? 0 : 1);
+    // The doctor has its rows, though they were let go when it was read.
+    EXPECT_NEAR(answer["replay"]["measured_step_ms"].number(), answer["steps"]["mean_ms"].number(),
+                0.01);
+    const JsonDocument asked(RunHone({"analyze", job, "--json", "--rank", "0"}).out);
+    EXPECT_EQ(asked["ranks"]["lead"].integer(), 0);
+  }
 }
 
 TEST_F(ProgramTest, ADirectoryIsAJobAndTheSlowestRankLeads) {

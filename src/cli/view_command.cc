@@ -114,7 +114,8 @@ void ViewCommand::Declare(CLI::App& app) {
       ->check(WholeNumber())
       ->group("where");
   app.add_flag("--no-open", no_open_, "print the address, open no browser")->group("where");
-  app.add_option("--rank", rank_, "the rank that leads; without it the slowest")
+  app.add_option("--rank", rank_,
+                 "the rank that leads; without it the one that others wait for, else the slowest")
       ->option_text("N")
       ->check(WholeNumber())
       ->group("other");

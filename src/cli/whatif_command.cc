@@ -77,7 +77,9 @@ void WhatIfCommand::Declare(CLI::App& app) {
   app.add_flag("--markdown", markdown_, "the answer as Markdown, for a pull request")
       ->excludes(json)
       ->group("what to print");
-  app.add_option("--rank", rank_, "the rank that is asked; without it the slowest")
+  app.add_option(
+         "--rank", rank_,
+         "the rank that is asked; without it the one that others wait for, else the slowest")
       ->option_text("N")
       ->check(WholeNumber())
       ->group("other");
