@@ -32,7 +32,7 @@ test('a what-if switch changes the predicted step, and the link keeps it', async
   const { page, done } = await open('resnet');
   const answer = page.locator('.answer');
   await expect.poll(() => answer.innerText()).toContain('Switch fixes on');
-  await page.getByRole('checkbox', { name: /batches are ready when they are asked for/ }).check();
+  await page.getByRole('checkbox', { name: /worker processes make the batches/ }).check();
   await expect
     .poll(() => answer.innerText())
     .toMatch(/190 → 89\.0 ms a step \(87\.0–98\.6\), 2\.1x/);
