@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/source_frame.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace hone::analyze {
 namespace {
@@ -36,6 +38,23 @@ bool IsUserFrame(const SourceFrame& frame) {
   return !frame.file.empty() && !frame.file.starts_with("torch/") && !frame.file.starts_with("<") &&
          !Has(frame.file, "site-packages/") && !Has(frame.file, "dist-packages/") &&
          !Has(frame.file, "/lib/python3");
+}
+
+bool IsFrameworkFrame(const SourceFrame& frame) {
+  if (Has(frame.file, "torch/_tensor_str.py") || Has(frame.file, "torch/utils/tensorboard/")) {
+    return false;
+  }
+  if (frame.file.starts_with("torch/") || Has(frame.file, "/torch/")) return true;
+  constexpr std::string_view kPackages[] = {
+      "transformers/", "accelerate/", "lightning/", "pytorch_lightning/",
+      "deepspeed/",    "diffusers/",  "peft/",      "trl/"};
+  constexpr std::string_view kFolder = "-packages/";
+  std::string_view path = frame.file;
+  if (const std::size_t at = path.rfind(kFolder); at != std::string_view::npos) {
+    path.remove_prefix(at + kFolder.size());
+  }
+  return std::any_of(std::begin(kPackages), std::end(kPackages),
+                     [&](std::string_view package) { return path.starts_with(package); });
 }
 
 std::string_view CallSiteOf(std::string_view stack) {

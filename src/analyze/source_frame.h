@@ -23,6 +23,11 @@ SourceFrame ParseFrame(std::string_view text);
 // standard library's frozen modules.
 bool IsUserFrame(const SourceFrame& frame);
 
+// Code that runs models, optimizers and loaders on behalf of who calls it: PyTorch and what is
+// built around it. Its time is the model's, and no line can be moved out of the loop to save it.
+// Printing tensors and writing logs is a library's work like any other.
+bool IsFrameworkFrame(const SourceFrame& frame);
+
 // Of a "Call stack" text (frames separated by ";", innermost first): the innermost frame of the
 // user's own code, else the innermost with a source line, else "".
 std::string_view CallSiteOf(std::string_view stack);

@@ -10,11 +10,49 @@
 #include "trace/record_again.h"
 
 namespace hone::doctor {
+namespace {
+
+const char* Remedy(const Case& the_case, const replay::Checkpoint& checkpoint) {
+  const std::string_view save = checkpoint.row != trace::kNoRow
+                                    ? the_case.trace.HostName(checkpoint.row)
+                                    : the_case.trace.Name(checkpoint.save);
+  if (save.find("transformers/") != std::string_view::npos) {
+    return "TrainingArguments(save_steps=2000)  # less often: the Trainer waits for each; "
+           "save_only_model=True writes less\n";
+  }
+  if (the_case.trace.device.size() == 0) {
+    return "threading.Thread(target=torch.save, args=(copy.deepcopy(state), path)).start()  # join "
+           "the last one first\n"
+           "# or save less often\n";
+  }
+  return "host = {k: torch.empty_like(v, device=\"cpu\", pin_memory=True) for k, v in "
+         "state.items()}  # once\n"
+         "for k, v in model.state_dict().items(): host[k].copy_(v, non_blocking=True)\n"
+         "torch.cuda.synchronize(); threading.Thread(target=torch.save, args=(host, "
+         "path)).start()\n"
+         "# sharded models: torch.distributed.checkpoint.async_save(state_dict, "
+         "checkpoint_id=path)\n";
+}
+
+Place PlaceOf(const Case& the_case, const replay::Checkpoint& checkpoint) {
+  Place place;
+  if (checkpoint.row != trace::kNoRow) {
+    place = Places(the_case).Of(checkpoint.row);
+  } else {
+    place.source = SourceText(the_case.trace.Name(checkpoint.line));
+    place.start_ns = checkpoint.span.begin_ns;
+  }
+  place.duration_ns = checkpoint.span.length();
+  return place;
+}
+
+}  // namespace
 
 Judgement JudgeCheckpointStall(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   const analyze::InputPresence& present = the_case.facts.trust.present;
-  if (present.python == 0 && (present.api_calls == 0 || present.copies + present.kernels == 0)) {
+  if (present.python == 0 && the_case.trace.samples.size() == 0 &&
+      (present.api_calls == 0 || present.copies + present.kernels == 0)) {
     return Judgement::Missing(std::string("neither Python frames nor API calls in this trace; ") +
                               trace::RecordAgain(the_case.trace.info, trace::Lacking::kStacks));
   }
@@ -45,15 +83,8 @@ Judgement JudgeCheckpointStall(const Case& the_case) {
                                            Count(longest->copies, "tensor"),
                                            HumanBytes(static_cast<double>(longest->bytes))));
   }
-  Place place = Places(the_case).Of(longest->row);
-  place.duration_ns = longest->span.length();
-  finding.where.push_back(std::move(place));
-  finding.remedy =
-      "host = {k: torch.empty_like(v, device=\"cpu\", pin_memory=True) for k, v in state.items()}  "
-      "# once\n"
-      "for k, v in model.state_dict().items(): host[k].copy_(v, non_blocking=True)\n"
-      "torch.cuda.synchronize(); threading.Thread(target=torch.save, args=(host, path)).start()\n"
-      "# sharded models: torch.distributed.checkpoint.async_save(state_dict, checkpoint_id=path)\n";
+  finding.where.push_back(PlaceOf(the_case, *longest));
+  finding.remedy = Remedy(the_case, *longest);
   return Judgement::Fires(std::move(finding));
 }
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
-#include <vector>
+#include <string>
+#include <string_view>
 
 #include "analyze/source_frame.h"
 #include "base/text.h"
@@ -41,56 +41,25 @@ void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding&
   if (!hotspot.user) finding.confidence = Confidence::kMedium;
 }
 
-// The line of the user's own code in which samples of stacks found the thread of the steps most
-// often while the hotspot ran.
-struct SampledLine {
-  std::string_view frame;  // "" where there are no samples
-  std::uint64_t there = 0, samples = 0;
-};
-
-SampledLine FindSampledLine(const Case& the_case, const replay::Hotspot& hotspot) {
-  const trace::Trace& trace = the_case.trace;
-  const trace::StackFrames& frames = trace.stack_frames;
-  const std::uint32_t thread = the_case.whatif->model().graph().lanes[0].row;
-  SampledLine found;
-  if (trace.samples.size() == 0) return found;
-  // Innermost frame of the user's code at or above each frame; callers stand before callees.
-  std::vector<std::uint32_t> user(frames.size(), 0);
-  for (std::uint32_t f = 1; f < frames.size(); ++f) {
-    const bool own = analyze::IsUserFrame(analyze::ParseFrame(trace.Name(frames.place[f])));
-    user[f] = own ? f : user[frames.caller[f]];
-  }
-  std::unordered_map<StringId, std::uint64_t> counts;
-  for (std::size_t i = 0; i < trace.samples.size(); ++i) {
-    if (trace.samples.thread[i] != thread || !hotspot.cut.Contains(0, trace.samples.time_ns[i])) {
-      continue;
-    }
-    ++found.samples;
-    const std::uint32_t frame = user[trace.samples.frame[i]];
-    if (frame == 0) continue;
-    const std::uint64_t count = ++counts[frames.place[frame]];
-    if (count <= found.there) continue;
-    found.there = count;
-    found.frame = trace.Name(frames.place[frame]);
-  }
-  return found;
-}
-
-// A pause whose code samples can name. False: they cannot.
-bool NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
-  const SampledLine line = FindSampledLine(the_case, hotspot);
-  // Less than half could be any line, and so could a handful of samples.
-  constexpr std::uint64_t kLeastSamples = 5;
-  if (line.there < kLeastSamples || 2 * line.there < line.samples) return false;
-  finding.title = fmt::format("the Python function {} takes the time of the step",
-                              analyze::ParseFrame(line.frame).function);
-  finding.evidence.push_back(fmt::format("{} of {} samples in it are at {}", line.there,
-                                         line.samples, SourceText(line.frame)));
+// The code of a pause where samples name it.
+void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
+  const std::string_view frame = the_case.trace.Name(hotspot.line);
+  const std::string source = SourceText(frame);
+  const bool one_line = 2 * hotspot.line_samples >= hotspot.function_samples;
+  const std::string_view function = analyze::ParseFrame(frame).function;
+  finding.title =
+      function == "<module>"
+          ? std::string("Python code at the top level of the program takes the time of the step")
+          : fmt::format("the Python function {} takes the time of the step", function);
+  finding.evidence.push_back(
+      one_line ? fmt::format("{} of {} samples in these pauses are at {}", hotspot.line_samples,
+                             hotspot.samples, source)
+               : fmt::format("{} of {} samples in these pauses are in it, most of them at {}",
+                             hotspot.function_samples, hotspot.samples, source));
   finding.confidence = Confidence::kMedium;
   Place place = Places(the_case).Of(hotspot.after);
-  place.source = SourceText(line.frame);
+  place.source = source;
   PutPlace(std::move(place), finding);
-  return true;
 }
 
 void NamePause(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
@@ -154,7 +123,9 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   }
   if (named) {
     NameFunction(the_case, *hotspot, finding);
-  } else if (!NameSampled(the_case, *hotspot, finding)) {
+  } else if (hotspot->line != StringId::kEmpty) {
+    NameSampled(the_case, *hotspot, finding);
+  } else {
     NamePause(the_case, *hotspot, finding);
   }
   return Judgement::Fires(std::move(finding));

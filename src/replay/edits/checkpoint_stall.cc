@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "analyze/source_frame.h"
 #include "base/text.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/host_cut.h"
+#include "replay/edits/sampled_code.h"
 #include "replay/edits/waits.h"
 
 namespace hone::replay {
@@ -24,16 +24,6 @@ using trace::SliceKind;
 constexpr std::uint32_t kLeastCopies = 4;
 constexpr Bytes kLeastBytes = 16 << 20;
 constexpr Nanos kLeastPause = 20 * kMillisecond;
-
-bool IsSaveFrame(std::string_view name) {
-  const analyze::SourceFrame frame = analyze::ParseFrame(name);
-  if (frame.file.ends_with("torch/serialization.py")) return frame.function == "save";
-  if (frame.file.ends_with("safetensors/torch.py")) {
-    return frame.function == "save_file" || frame.function == "save_model";
-  }
-  return frame.file.ends_with("torch/distributed/checkpoint/state_dict_saver.py") &&
-         frame.function == "save";
-}
 
 // Walks the step thread and collects runs of copies to the host.
 class Bursts {
@@ -116,6 +106,41 @@ std::vector<Checkpoint> ByFrames(const Model& model) {
   return found;
 }
 
+// Runs of samples of the step thread inside a function that saves. A run reaches half-way to the
+// samples before and after it.
+std::vector<Checkpoint> BySamples(const Model& model) {
+  const trace::Trace& trace = model.trace();
+  const trace::StackSamples& samples = trace.samples;
+  const SampledCode code(trace);
+  const trace::Interval& window = model.graph().window;
+  std::vector<Checkpoint> found;
+  Nanos before = window.begin_ns;  // the sample before this one
+  bool open = false;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Nanos time = samples.time_ns[i];
+    if (samples.thread[i] != model.graph().lanes[0].row || time < window.begin_ns ||
+        time >= window.end_ns) {
+      continue;
+    }
+    const Nanos half = std::min(time - before, samples.period_ns[i]) / 2;
+    const std::uint32_t save = code.Save(samples.frame[i]);
+    if (save != 0 && !open) {
+      Checkpoint checkpoint;
+      checkpoint.by_frame = true;
+      const std::uint32_t user = code.User(save);
+      checkpoint.line = trace.stack_frames.place[user != 0 ? user : save];
+      checkpoint.save = trace.stack_frames.function[save];
+      checkpoint.span = {time - half, time + half};
+      found.push_back(checkpoint);
+    } else if (open) {
+      found.back().span.end_ns = save != 0 ? time : before + half;
+    }
+    open = save != 0;
+    before = time;
+  }
+  return found;
+}
+
 class CheckpointStall : public Edit {
  public:
   CheckpointStall(const Model& model, HostCut cut, std::size_t count)
@@ -165,6 +190,10 @@ class CheckpointStall : public Edit {
 std::vector<Checkpoint> FindCheckpoints(const Model& model) {
   if (model.facts().trust.present.python > 0) return ByFrames(model);
   if (model.graph().lanes[0].row >= model.trace().threads.size()) return {};
+  if (model.trace().samples.size() > 0) {
+    std::vector<Checkpoint> found = BySamples(model);
+    if (!found.empty()) return found;
+  }
   std::vector<Checkpoint> found = Bursts(model).Find();
   // What every step does is the program's own way of working, not a checkpoint.
   if (found.size() >= model.graph().steps) return {};
@@ -176,7 +205,8 @@ FoundEdit FindCheckpointStall(const Model& model) {
   if (found.empty()) return FoundEdit::Absent("no checkpoint is written inside the steps");
   std::vector<HostSpan> spans;
   for (const Checkpoint& checkpoint : found) {
-    spans.push_back({model.LaneOf(checkpoint.row), checkpoint.span, 0});
+    const std::uint16_t lane = checkpoint.row == kNoRow ? 0 : model.LaneOf(checkpoint.row);
+    spans.push_back({lane, checkpoint.span, 0});
   }
   HostCut cut(model.graph(), std::move(spans));
   return FoundEdit(std::make_unique<CheckpointStall>(model, std::move(cut), found.size()));

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include "analyze/collective_source.h"
 #include "analyze/grouping.h"
@@ -14,6 +17,7 @@
 #include "base/text.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/recompile.h"
+#include "replay/edits/sampled_code.h"
 
 namespace hone::replay {
 namespace {
@@ -69,16 +73,14 @@ RowId LargestComputation(const Model& model, const HostCut& cut) {
   return largest;
 }
 
-// Frames of PyTorch's own code (dispatch, modules, optimizers) are launch-bound's business: nobody
-// can edit them. Built-ins belong to the function that calls them.
+// Frames of frameworks (dispatch, modules, optimizers) are launch-bound's business: nobody can edit
+// them. Built-ins belong to the function that calls them.
 enum Kind : std::uint8_t { kUnseen, kBuiltin, kFramework, kLibrary, kUser };
 
 Kind KindOf(std::string_view name) {
   const analyze::SourceFrame frame = analyze::ParseFrame(name);
   if (frame.file.empty()) return name.starts_with("nn.Module: ") ? kFramework : kBuiltin;
-  if (frame.file.starts_with("torch/") || frame.file.find("/torch/") != std::string_view::npos) {
-    return kFramework;
-  }
+  if (analyze::IsFrameworkFrame(frame)) return kFramework;
   return analyze::IsUserFrame(frame) ? kUser : kLibrary;
 }
 
@@ -311,6 +313,93 @@ Known<Hotspot> ByFrames(const Model& model) {
   return hotspot;
 }
 
+// What samples of stacks say about the pauses before one operator.
+struct Sampled {
+  std::uint64_t samples = 0, own = 0;  // in the pauses; of them in the user's own code
+  std::map<StringId, std::uint64_t> functions, lines;
+};
+
+// Fewer could be in any function.
+constexpr std::uint64_t kLeastSamples = 5;
+
+// Samples of the step thread, by the pause that they fell into.
+class SampledPauses {
+ public:
+  SampledPauses(const Model& model, const std::vector<Pause>& pauses)
+      : trace_(model.trace()), code_(trace_) {
+    const std::uint32_t thread = model.graph().lanes[0].row;
+    const trace::StackSamples& samples = trace_.samples;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const trace::Interval& window = model.graph().window;
+      if (samples.thread[i] != thread || samples.time_ns[i] < window.begin_ns ||
+          samples.time_ns[i] >= window.end_ns) {
+        continue;
+      }
+      const std::uint32_t own = code_.Own(samples.frame[i]);
+      if (own != 0) ++seen_[trace_.stack_frames.place[own]];
+      if (const Pause* pause = At(pauses, samples.time_ns[i])) Add(*pause, own);
+    }
+  }
+
+  // Chooses the function, and sets how much of the pauses before `name` it takes: 1 where there are
+  // too few samples to tell.
+  double Judge(StringId name, Hotspot& hotspot) const {
+    const auto found = groups_.find(name);
+    if (found == groups_.end() || found->second.samples < kLeastSamples) return 1;
+    const Sampled& group = found->second;
+    const auto share = [&](std::uint64_t part) {
+      return static_cast<double>(part) / static_cast<double>(group.samples);
+    };
+    const auto most = Most(group.functions);
+    if (most.second < kLeastSamples) return 2 * group.own >= group.samples ? share(group.own) : 0;
+    std::map<StringId, std::uint64_t> lines;
+    for (const auto& [line, count] : group.lines) {
+      if (function_of_.at(line) == most.first) lines.emplace(line, count);
+    }
+    const auto line = Most(lines);
+    // Elsewhere the line is inside operators for the most part: it calls them, and they compute.
+    if (2 * paused_.at(line.first) < seen_.at(line.first)) return 0;
+    hotspot.line = line.first;
+    hotspot.line_samples = line.second;
+    hotspot.function_samples = most.second;
+    hotspot.samples = group.samples;
+    return share(most.second);
+  }
+
+ private:
+  static std::pair<StringId, std::uint64_t> Most(const std::map<StringId, std::uint64_t>& counts) {
+    std::pair<StringId, std::uint64_t> most{StringId::kEmpty, 0};
+    for (const auto& count : counts) {
+      if (count.second > most.second) most = count;
+    }
+    return most;
+  }
+  static const Pause* At(const std::vector<Pause>& pauses, Nanos time) {
+    const auto after =
+        std::upper_bound(pauses.begin(), pauses.end(), time,
+                         [](Nanos at, const Pause& pause) { return at < pause.span.begin_ns; });
+    if (after == pauses.begin() || std::prev(after)->span.end_ns <= time) return nullptr;
+    return &*std::prev(after);
+  }
+  void Add(const Pause& pause, std::uint32_t own) {
+    Sampled& group = groups_[trace_.host.name[pause.after]];
+    ++group.samples;
+    if (own == 0) return;
+    const StringId line = trace_.stack_frames.place[own];
+    function_of_.emplace(line, trace_.stack_frames.function[own]);
+    ++group.own;
+    ++group.functions[trace_.stack_frames.function[own]];
+    ++group.lines[line];
+    ++paused_[line];
+  }
+
+  const trace::Trace& trace_;
+  const SampledCode code_;
+  std::map<StringId, Sampled> groups_;  // by name of what follows
+  std::map<StringId, StringId> function_of_;
+  std::map<StringId, std::uint64_t> seen_, paused_;  // samples at a line: all, in pauses
+};
+
 Known<Hotspot> ByPauses(const Model& model) {
   const trace::HostSlices& host = model.trace().host;
   const Graph& graph = model.graph();
@@ -321,23 +410,32 @@ Known<Hotspot> ByPauses(const Model& model) {
   for (const Pause& pause : pauses) all.push_back({0, pause.span, analyze::kDispatchPause});
   const HostCut cut(graph, all);  // one span a pause, in the same order
   // By what follows: the first pause of the window does not know what came before it.
-  std::vector<Nanos> total(model.trace().strings.size(), 0);
-  const auto name_after = [&](const Pause& pause) {
-    return static_cast<std::uint32_t>(host.name[pause.after]);
-  };
+  std::map<StringId, Nanos> total;
+  const auto name_after = [&](const Pause& pause) { return host.name[pause.after]; };
   for (std::size_t p = 0; p < pauses.size(); ++p) total[name_after(pauses[p])] += cut.host_ns()[p];
-  const auto most = std::max_element(total.begin(), total.end());
-  const double least = kHotspotShare * static_cast<double>(graph.measured_ns);
-  if (most == total.end() || static_cast<double>(*most) < least) {
+  const SampledPauses sampled(model, pauses);
+  Hotspot hotspot;
+  StringId most = StringId::kEmpty;
+  double most_ns = 0, part = 1;
+  for (const auto& [name, ns] : total) {
+    Hotspot seen;
+    const double own = sampled.Judge(name, seen);
+    if (static_cast<double>(ns) * own <= most_ns) continue;
+    most_ns = static_cast<double>(ns) * own;
+    most = name;
+    part = own;
+    hotspot = std::move(seen);
+  }
+  if (most_ns == 0 || most_ns < kHotspotShare * static_cast<double>(graph.measured_ns)) {
     return Known<Hotspot>::Absent("no code outside operators takes 2 % of a step");
   }
-  Hotspot hotspot;
   std::vector<HostSpan> spans;
   Nanos longest = -1;
-  hotspot.after = pauses.front().after;
   for (std::size_t p = 0; p < pauses.size(); ++p) {
-    if (name_after(pauses[p]) != static_cast<std::uint32_t>(most - total.begin())) continue;
+    if (name_after(pauses[p]) != most) continue;
+    if (hotspot.after == kNoRow) hotspot.after = pauses[p].after;
     spans.push_back(all[p]);
+    spans.back().keep_share = 1 - part;
     ++hotspot.times;
     if (cut.host_ns()[p] <= longest || pauses[p].before == kNoRow) continue;
     longest = cut.host_ns()[p];
@@ -363,8 +461,9 @@ class PythonHotspot : public Edit {
         "{} ms a step of {}",
         ThreeDigits(static_cast<double>(hotspot_.cut.gone_ns()) / 1e6 /
                     static_cast<double>(model.graph().steps)),
-        hotspot_.frame != kNoRow
-            ? std::string(model.trace().HostName(hotspot_.frame))
+        hotspot_.frame != kNoRow ? std::string(model.trace().HostName(hotspot_.frame))
+        : hotspot_.line != StringId::kEmpty
+            ? std::string(model.trace().Name(hotspot_.line))
             : fmt::format("code between {} and {}", model.trace().HostName(hotspot_.before),
                           model.trace().HostName(hotspot_.after)));
   }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose code samples of Python stacks found a thread in: shared by edits about Python's own time.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "trace/trace.h"
+
+namespace hone::replay {
+
+// torch.save, safetensors, torch.distributed.checkpoint and the checkpoint of a Trainer. `frame`:
+// "torch/serialization.py(930): save".
+bool IsSaveFrame(std::string_view frame);
+
+// By row of Trace::stack_frames, as innermost frame of a sample. 0: no such frame.
+class SampledCode {
+ public:
+  explicit SampledCode(const trace::Trace& trace);  // O(stack frames)
+
+  // The user's frame whose own time it is: it runs, or a library that it called does. Not where a
+  // framework runs on its behalf (a model, an optimizer, a loader) or a checkpoint is saved.
+  std::uint32_t Own(std::uint32_t frame) const { return own_[frame]; }
+  // The outermost frame that saves a checkpoint.
+  std::uint32_t Save(std::uint32_t frame) const { return save_[frame]; }
+  // The innermost frame of the user's code at or above it.
+  std::uint32_t User(std::uint32_t frame) const { return user_[frame]; }
+
+ private:
+  std::vector<std::uint32_t> own_, save_, user_;
+};
+
+}  // namespace hone::replay
