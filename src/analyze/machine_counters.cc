@@ -1,7 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/machine_counters.h"
 
+#include <algorithm>
+#include <map>
+
 namespace hone::analyze {
+namespace {
+
+// Processor time is counted in hundredths of a second; below this it is mostly rounding.
+constexpr Nanos kShortest = 200 * kMillisecond;
+// As many threads as hone run reads the waits of.
+constexpr std::size_t kThreadsRead = 16;
+
+struct Growth {
+  Nanos first_ns = 0, last_ns = 0;
+  double first = 0, last = 0;
+};
+
+// A cumulative series, by the tracks whose names begin with `tracks`.
+std::map<StringId, Growth> ReadGrowth(const trace::Trace& trace, trace::Interval window,
+                                      std::string_view tracks, std::string_view name) {
+  std::map<StringId, Growth> found;
+  for (trace::RowId i = 0; i < trace.counters.size(); ++i) {
+    const Nanos time = trace.counters.time_ns[i];
+    if (time < window.begin_ns || time > window.end_ns) continue;
+    if (trace.Name(trace.counters.series[i]) != name) continue;
+    if (!trace.Name(trace.counters.track[i]).starts_with(tracks)) continue;
+    const double value = trace.counters.value[i];
+    const auto [at, fresh] =
+        found.emplace(trace.counters.track[i], Growth{time, time, value, value});
+    if (fresh) continue;
+    at->second.last_ns = time;
+    at->second.last = value;
+  }
+  return found;
+}
+
+double Sum(const std::map<StringId, Growth>& tracks) {
+  double sum = 0;
+  for (const auto& [track, growth] : tracks) sum += std::max(0.0, growth.last - growth.first);
+  return sum;
+}
+
+}  // namespace
 
 CounterSeries ReadCounter(const trace::Trace& trace, trace::Interval window,
                           std::string_view name) {
@@ -17,6 +58,30 @@ CounterSeries ReadCounter(const trace::Trace& trace, trace::Interval window,
     ++series.count;
   }
   return series;
+}
+
+Known<OwnDemand> ReadOwnDemand(const trace::Trace& trace, trace::Interval window) {
+  const auto processes = ReadGrowth(trace, window, "process ", "cpu_seconds");
+  const auto threads = ReadGrowth(trace, window, "thread ", "wait_for_core_seconds");
+  Nanos first = window.end_ns, last = window.begin_ns;
+  for (const auto& [track, growth] : processes) {
+    first = std::min(first, growth.first_ns);
+    last = std::max(last, growth.last_ns);
+  }
+  if (threads.empty() || last - first < kShortest) {
+    return Known<OwnDemand>::Absent("too few counters of the program's own processes");
+  }
+  const double seconds = static_cast<double>(last - first) * 1e-9;
+  OwnDemand demand;
+  demand.running = Sum(processes) / seconds;
+  // The busiest threads are looked for anew every two seconds, so each has a span of its own.
+  for (const auto& [track, growth] : threads) {
+    const Nanos span = growth.last_ns - growth.first_ns;
+    if (span < kShortest || trace.Name(track).find(" hone-") != std::string_view::npos) continue;
+    demand.waiting += (growth.last - growth.first) / (static_cast<double>(span) * 1e-9);
+  }
+  demand.complete = threads.size() < kThreadsRead;
+  return demand;
 }
 
 }  // namespace hone::analyze

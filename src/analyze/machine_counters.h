@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/known.h"
 #include "trace/interval.h"
 #include "trace/trace.h"
 
@@ -18,5 +19,14 @@ struct CounterSeries {
 
 // O(counters).
 CounterSeries ReadCounter(const trace::Trace& trace, trace::Interval window, std::string_view name);
+
+// How many cores the recorded program itself asked for, from the counters of its processes.
+struct OwnDemand {
+  double running = 0, waiting = 0;  // cores, and threads that wanted one and got none
+  bool complete = true;             // false: more threads than are looked at, so it may be more
+  double wanted() const { return running + waiting; }
+};
+// O(counters).
+Known<OwnDemand> ReadOwnDemand(const trace::Trace& trace, trace::Interval window);
 
 }  // namespace hone::analyze

@@ -18,48 +18,95 @@ constexpr double kThrottledShare = 0.05;
 // Threads that want to run, a core. Below it the queue is noise: the kernel's own threads count.
 constexpr double kCrowded = 1.25;
 
-}  // namespace
+struct Crowd {
+  analyze::CounterSeries cores, runnable;
+  Known<analyze::OwnDemand> own;
+  double held = 0;  // share of the time that the control group was held back
+  bool counted() const { return cores.count > 0 && runnable.count > 0 && cores.mean() > 0; }
+  double per_core() const { return counted() ? runnable.mean() / cores.mean() : 0; }
+};
 
-Judgement JudgeCpuOversubscribed(const Case& the_case) {
-  const trace::Interval window = the_case.facts.steps.host_window;
-  const analyze::CounterSeries cores = analyze::ReadCounter(the_case.trace, window, "cpu_cores");
-  const analyze::CounterSeries runnable =
-      analyze::ReadCounter(the_case.trace, window, "runnable_threads");
-  const analyze::CounterSeries throttled =
-      analyze::ReadCounter(the_case.trace, window, "throttled_usec");
-  const bool can_count = cores.count > 0 && runnable.count > 0 && cores.mean() > 0;
-  if (!can_count && throttled.count < 2) {
-    return Judgement::Missing(
-        "the number of cores and of threads that want them is not in this trace; compare nproc "
-        "with the load in top while it runs");
+void BlameTheProgram(const Crowd& crowd, Finding& finding) {
+  finding.title = crowd.held >= kThrottledShare ? "the container's CPU limit stops the program"
+                                                : "more threads want to run than there are cores";
+  if (crowd.held >= kThrottledShare) {
+    finding.evidence.push_back(
+        fmt::format("held back for {} of the steady steps", Percent(crowd.held)));
   }
-  const double held =
-      throttled.count < 2 || window.length() <= 0
-          ? 0
-          : (throttled.last - throttled.first) * 1e3 / static_cast<double>(window.length());
-  const double crowd = can_count ? runnable.mean() / cores.mean() : 0;
-  if (crowd < kCrowded && held < kThrottledShare) return Judgement::Quiet();
-
-  Finding finding;
-  finding.id = "cpu-oversubscribed";
-  finding.severity = Severity::kMedium;
-  finding.effort = Effort::kOneLine;
-  finding.title = held >= kThrottledShare ? "the container's CPU limit stops the program"
-                                          : "more threads want to run than there are cores";
-  if (held >= kThrottledShare) {
-    finding.evidence.push_back(fmt::format("held back for {} of the steady steps", Percent(held)));
-  }
-  if (can_count) {
+  if (crowd.counted()) {
     finding.evidence.push_back(fmt::format("{} threads want to run on {} cores",
-                                           Times(runnable.mean()), Times(cores.mean())));
+                                           Times(crowd.runnable.mean()),
+                                           Times(crowd.cores.mean())));
+  }
+  if (crowd.own && crowd.own->complete) {
+    finding.evidence.push_back(
+        fmt::format("{} of them are the program's own", Times(crowd.own->wanted())));
+  } else if (crowd.held < kThrottledShare) {
+    finding.confidence = Confidence::kMedium;
+    finding.evidence.emplace_back("whose threads they are is not in this trace");
   }
   // Half of the cores for the program's own threads, half for its workers, where they are counted.
-  const double half = can_count ? std::max(1.0, std::floor(cores.mean() / 2)) : 4;
+  const double half = crowd.counted() ? std::max(1.0, std::floor(crowd.cores.mean() / 2)) : 4;
   finding.remedy = fmt::format(
       "torch.set_num_threads({0:.0f})            # a process; and OMP_NUM_THREADS=1 in loader "
       "workers\n"
       "DataLoader(..., num_workers={0:.0f})      # workers + processes <= cores\n",
       half);
+}
+
+// Of what the program wanted, that it did not get. Below it other programs hardly matter.
+constexpr double kMuchWaiting = 0.2;
+
+void BlameOthers(const Crowd& crowd, Finding& finding) {
+  const analyze::OwnDemand& own = *crowd.own;
+  const double others = std::max(0.0, crowd.runnable.mean() - own.wanted());
+  const double waited = own.wanted() > 0 ? own.waiting / own.wanted() : 0;
+  finding.title =
+      fmt::format("other programs on this machine take {} of {} cores",
+                  Times(std::min(others, crowd.cores.mean())), Times(crowd.cores.mean()));
+  finding.confidence = Confidence::kMedium;
+  finding.severity = waited >= kMuchWaiting ? Severity::kMedium : Severity::kLow;
+  finding.evidence.push_back(
+      fmt::format("{} threads want to run on {} cores, and {} of them are this program's",
+                  Times(crowd.runnable.mean()), Times(crowd.cores.mean()), Times(own.wanted())));
+  finding.evidence.push_back(fmt::format(
+      "its threads waited for a core {} of the time that they wanted one", Percent(waited)));
+  finding.remedy =
+      "top -o %CPU                        # who takes them; end it, or measure when it is done\n"
+      "taskset -c 0-3 python train.py     # cores of its own, where others can be kept off them\n";
+}
+
+}  // namespace
+
+Judgement JudgeCpuOversubscribed(const Case& the_case) {
+  const trace::Interval window = the_case.facts.steps.host_window;
+  const analyze::CounterSeries throttled =
+      analyze::ReadCounter(the_case.trace, window, "throttled_usec");
+  Crowd crowd{analyze::ReadCounter(the_case.trace, window, "cpu_cores"),
+              analyze::ReadCounter(the_case.trace, window, "runnable_threads"),
+              analyze::ReadOwnDemand(the_case.trace, window)};
+  if (!crowd.counted() && throttled.count < 2) {
+    return Judgement::Missing(
+        "the number of cores and of threads that want them is not in this trace; compare nproc "
+        "with the load in top while it runs");
+  }
+  if (throttled.count >= 2 && window.length() > 0) {
+    crowd.held = (throttled.last - throttled.first) * 1e3 / static_cast<double>(window.length());
+  }
+  const bool held = crowd.held >= kThrottledShare;
+  if (crowd.per_core() < kCrowded && !held) return Judgement::Quiet();
+
+  Finding finding;
+  finding.id = "cpu-oversubscribed";
+  finding.severity = Severity::kMedium;
+  finding.effort = Effort::kOneLine;
+  const bool fits =
+      crowd.own && crowd.own->complete && crowd.own->wanted() < kCrowded * crowd.cores.mean();
+  if (fits && !held) {
+    BlameOthers(crowd, finding);
+  } else {
+    BlameTheProgram(crowd, finding);
+  }
   return Judgement::Fires(std::move(finding));
 }
 

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules that read what hone run samples: Python stacks and counters of the program's processes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "analyze/sketch_test.h"
+#include "doctor/doctor.h"
+
+namespace hone::doctor {
+namespace {
+
+using analyze::TraceSketch;
+
+constexpr int kSteps = 10;
+constexpr double kStep = 100'000;  // us
+constexpr double kPause = 50'000;  // of them, with no operator
+
+// Steps on the CPU: a pause, then one operator. Samples lie in both, 10 ms apart.
+struct Stacks {
+  std::vector<std::string> in_pause, in_operator;  // outermost first
+};
+
+void Sample(TraceSketch& sketch, double at, const std::vector<std::string>& stack) {
+  trace::Builder& builder = sketch.builder();
+  trace::SampleInput sample;
+  sample.time_ns = TraceSketch::Ns(at);
+  sample.thread = builder.ThreadFor(1, TraceSketch::kMain);
+  sample.period_ns = 10 * kMillisecond;
+  std::uint32_t frame = 0;
+  for (const std::string& place : stack) {
+    frame = builder.AddFrame(frame, builder.Intern(place), builder.Intern(place));
+  }
+  sample.frame = frame;
+  builder.Add(sample);
+}
+
+TraceSketch Steps(const Stacks& stacks) {
+  TraceSketch sketch;
+  for (int i = 0; i < kSteps; ++i) {
+    const double begin = 1000 + i * kStep;
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), begin, begin + kStep);
+    sketch.Op("aten::mm", begin + kPause, begin + kStep - 10);
+    for (double at = 5000; at < kStep; at += 10'000) {
+      const std::vector<std::string>& stack = at < kPause ? stacks.in_pause : stacks.in_operator;
+      if (!stack.empty()) Sample(sketch, begin + at, stack);
+    }
+  }
+  return sketch;
+}
+
+class Look {
+ public:
+  explicit Look(TraceSketch sketch)
+      : trace_(sketch.Finish()),
+        facts_(analyze::Analyze(trace_)),
+        found_(Diagnose(trace_, facts_)) {}
+
+  const Finding* Find(std::string_view id) const {
+    const auto at = std::find_if(found_.findings.begin(), found_.findings.end(),
+                                 [&](const Finding& finding) { return finding.id == id; });
+    return at == found_.findings.end() ? nullptr : &*at;
+  }
+
+ private:
+  const trace::Trace trace_;
+  const analyze::Facts facts_;
+  const Diagnosis found_;
+};
+
+const char* const kMainLine = "train.py(9): main";
+const char* const kPackages = "/usr/lib/python3/site-packages/";
+
+TEST(SampledHotspot, IsTheInnermostFunctionOfTheUser) {
+  const Look look(Steps({{kMainLine, "train.py(30): pack"}, {kMainLine}}));
+  const Finding* finding = look.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title, "the Python function pack takes the time of the step");
+  EXPECT_EQ(finding->where.front().source, "train.py:30 (pack)");
+}
+
+TEST(SampledHotspot, ALibraryCountsForTheLineThatCallsIt) {
+  const Look look(Steps({{kMainLine, std::string(kPackages) + "json/encoder.py(4): encode"}, {}}));
+  ASSERT_NE(look.Find("python-hotspot"), nullptr);
+  EXPECT_EQ(look.Find("python-hotspot")->where.front().source, "train.py:9 (main)");
+}
+
+TEST(SampledHotspot, ALineThatRunsAModelIsNotIt) {
+  for (const char* file : {"torch/nn/modules/transformer.py(795): forward",
+                           "transformers/trainer.py(2000): Trainer.train",
+                           "accelerate/accelerator.py(90): Accelerator.backward"}) {
+    const Look look(Steps({{kMainLine, kPackages + std::string(file)}, {kMainLine}}));
+    EXPECT_EQ(look.Find("python-hotspot"), nullptr) << file;
+  }
+}
+
+// Five samples a step in the pause, five in the operator; half of the pause's are elsewhere.
+TEST(SampledHotspot, ALineThatIsInOperatorsForTheMostPartIsNotIt) {
+  TraceSketch sketch = Steps({{}, {kMainLine}});
+  for (int i = 0; i < kSteps; ++i) Sample(sketch, 1000 + i * kStep + 5000, {kMainLine});
+  EXPECT_EQ(Look(std::move(sketch)).Find("python-hotspot"), nullptr);
+}
+
+TEST(SampledCheckpoint, IsNamedWithItsLineAndNotAsAHotspot) {
+  const Look look(Steps({{kMainLine, std::string(kPackages) + "torch/serialization.py(930): save",
+                          std::string(kPackages) + "torch/serialization.py(1183): _save"},
+                         {kMainLine}}));
+  const Finding* finding = look.Find("checkpoint-stall");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->where.front().source, "train.py:9 (main)");
+  EXPECT_NEAR(static_cast<double>(finding->where.front().duration_ns), kPause * 1e3, 6e6);
+  EXPECT_NE(finding->remedy.find("deepcopy"), std::string::npos);
+  EXPECT_EQ(look.Find("python-hotspot"), nullptr);
+}
+
+TEST(SampledCheckpoint, OfATrainerIsSavedLessOften) {
+  const Look look(
+      Steps({{kMainLine,
+              std::string(kPackages) + "transformers/trainer.py(3200): Trainer._save_checkpoint",
+              std::string(kPackages) + "torch/serialization.py(930): save"},
+             {}}));
+  ASSERT_NE(look.Find("checkpoint-stall"), nullptr);
+  EXPECT_NE(look.Find("checkpoint-stall")->remedy.find("save_steps"), std::string::npos);
+}
+
+// 5 threads want to run on 2 cores. The program's own get `running` cores and wait for `waiting`.
+Look Crowded(double running, double waiting) {
+  TraceSketch sketch = Steps({});
+  trace::Builder& builder = sketch.builder();
+  for (int i = 0; i < kSteps; ++i) {
+    const double seconds = 0.1 * i;
+    const auto put = [&](const char* track, const char* series, double value) {
+      builder.AddCounter(TraceSketch::Ns(1500 + i * kStep), builder.Intern(track),
+                         builder.Intern(series), value);
+    };
+    put("machine", "cpu_cores", 2);
+    put("machine", "runnable_threads", 5);
+    if (running == 0) continue;
+    put("process 7", "cpu_seconds", running * seconds);
+    put("thread 7/7 python", "wait_for_core_seconds", waiting * seconds);
+  }
+  return Look(std::move(sketch));
+}
+
+TEST(CpuOversubscribed, OtherProgramsAreNotTheProgramsFault) {
+  const Look look = Crowded(0.6, 0.4);
+  const Finding* finding = look.Find("cpu-oversubscribed");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title, "other programs on this machine take 2 of 2 cores");
+  EXPECT_EQ(finding->confidence, Confidence::kMedium);
+  EXPECT_EQ(finding->remedy.find("set_num_threads"), std::string::npos);
+}
+
+TEST(CpuOversubscribed, ItsOwnThreadsAre) {
+  const Look look = Crowded(2, 3);
+  const Finding* finding = look.Find("cpu-oversubscribed");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title, "more threads want to run than there are cores");
+  EXPECT_EQ(finding->confidence, Confidence::kHigh);
+}
+
+TEST(CpuOversubscribed, WithoutCountersOfTheProgramItIsLessSure) {
+  const Look look = Crowded(0, 0);
+  ASSERT_NE(look.Find("cpu-oversubscribed"), nullptr);
+  EXPECT_EQ(look.Find("cpu-oversubscribed")->confidence, Confidence::kMedium);
+}
+
+}  // namespace
+}  // namespace hone::doctor
