@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/record_again.h"
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 
 namespace hone::trace {
@@ -51,6 +53,24 @@ const char* RecordAgain(const TraceInfo& info, Lacking what) {
     case Format::kHone: return WithHone(what);
     case Format::kNsys: return WithNsys(what);
     case Format::kKineto: return WithTorch(what);
+  }
+  HONE_CHECK(false);
+}
+
+std::string RecordSteps(const TraceInfo& info, std::uint64_t steps) {
+  switch (info.format) {
+    case Format::kHone: return fmt::format("record more with hone run --steps {}", steps);
+    case Format::kNsys: return fmt::format("record {} steps and more with nsys profile", steps);
+    case Format::kKineto: return fmt::format("record more with schedule(..., active={})", steps);
+  }
+  HONE_CHECK(false);
+}
+
+const char* RecordEpochEnd(const TraceInfo& info) {
+  switch (info.format) {
+    case Format::kHone: return "record an epoch's end with hone run --all";
+    case Format::kNsys: return "record an epoch's end with nsys profile";
+    case Format::kKineto: return "record an epoch's end with torch.profiler";
   }
   HONE_CHECK(false);
 }

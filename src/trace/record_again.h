@@ -3,12 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "trace/trace.h"
 
 namespace hone::trace {
 
 enum class Lacking : std::uint8_t { kDevice, kOperators, kShapes, kStacks, kMemory, kSteps };
+
+// What a recording that ended too early asks for.
+std::string RecordSteps(const TraceInfo& info, std::uint64_t steps);  // that many steady steps
+const char* RecordEpochEnd(const TraceInfo& info);
 
 // The clause that ends a sentence about what is missing: "record with with_stack=True".
 const char* RecordAgain(const TraceInfo& info, Lacking what);

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "doctor/rank.h"
 #include "doctor/rules/rules.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -270,9 +271,10 @@ Judgement JudgeGpuThrottled(const Case& the_case) {
   return Judgement::Missing(
       the_case.steps() < kParts
           ? fmt::format("clocks are not in this trace, and kernels that slow down show over {} "
-                        "steady steps, of which it has {}; record more with schedule(..., "
-                        "active={}), or watch nvidia-smi -q -d PERFORMANCE",
-                        kParts, the_case.steps(), 2 * kParts)
+                        "steady steps, of which it has {}; {}, or watch nvidia-smi -q -d "
+                        "PERFORMANCE",
+                        kParts, the_case.steps(),
+                        trace::RecordSteps(the_case.trace.info, 2 * kParts))
           : std::string("clocks are not in this trace, and its steps launch different kernels; "
                         "watch nvidia-smi -q -d PERFORMANCE while it runs"));
 }

@@ -10,6 +10,7 @@
 #include "doctor/rank.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -93,8 +94,8 @@ Judgement JudgeHealthy(const Case& the_case, const std::vector<Finding>& others)
   const bool on_device = the_case.facts.timeline.has_value();
   // Without operators and without a device nobody knows what the time went to.
   if (!on_device && the_case.facts.trust.present.ops == 0) {
-    return Judgement::Missing(
-        "neither operators nor device work in this trace; record with torch.profiler");
+    return Judgement::Missing(std::string("neither operators nor device work in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kOperators));
   }
   Known<double> compute = ComputeShare(the_case);
   if (!on_device) compute = OperatorShare(the_case.whatif->model());

@@ -10,6 +10,7 @@
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -97,9 +98,8 @@ Judgement JudgeMemoryGrowth(const Case& the_case) {
   if (!memory) return JudgeWithoutMemory(the_case);
   if (the_case.steps() < kFewestSteps) {
     return Judgement::Missing(
-        fmt::format("growth shows over {} steady steps and the trace has {}; record more with "
-                    "schedule(..., active={})",
-                    kFewestSteps, the_case.steps(), 2 * kFewestSteps));
+        fmt::format("growth shows over {} steady steps and the trace has {}; {}", kFewestSteps,
+                    the_case.steps(), trace::RecordSteps(the_case.trace.info, 2 * kFewestSteps)));
   }
   const auto grows = std::find_if(memory->devices.begin(), memory->devices.end(), Grows);
   if (grows == memory->devices.end()) return Judgement::Quiet();

@@ -10,6 +10,7 @@
 #include "doctor/places.h"
 #include "doctor/rank.h"
 #include "doctor/rules/rules.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -35,8 +36,8 @@ Severity SeverityOf(Nanos lost, trace::Interval steps) {
 Judgement JudgeWorkerRestart(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   if (!the_case.facts.loader) {
-    return Judgement::Missing(the_case.facts.loader.why_not() +
-                              "; record an epoch's end with torch.profiler");
+    return Judgement::Missing(the_case.facts.loader.why_not() + "; " +
+                              trace::RecordEpochEnd(the_case.trace.info));
   }
   const replay::Model& model = the_case.whatif->model();
   const trace::HostSlices& host = the_case.trace.host;
