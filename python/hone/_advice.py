@@ -31,13 +31,21 @@ def _own_attention(seen):
         return None
     if any(getattr(getattr(root.module, "config", None), "_attn_implementation", None) for root in seen.roots):
         return None  # a library's, which has a switch for it: a treatment
+    if any(_has_torch_attention(root.module) for root in seen.roots):
+        return None  # PyTorch's own layer chooses how it computes: nobody wrote a softmax to replace
     return {
         "title": "attention in one operator",
         "why": "a step ran %d softmax between %d batched matrix products and no scaled_dot_product_attention, "
                "which does the three at once and keeps no matrix of the scores" % (softmax, products),
-        "code": "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)\n"
-                "# instead of softmax(q @ k.transpose(-2, -1) / sqrt(d)) @ v; attn_mask= and dropout_p= as before",
+        "code": "y = torch.nn.functional.scaled_dot_product_attention(q, k, v)\n"
+                "# instead of softmax(q @ k.transpose(-2, -1) / sqrt(d)) @ v; attn_mask= and dropout_p= as before;\n"
+                "# is_causal=True only where the program masks the future",
         "where": ""}
+
+
+def _has_torch_attention(module):
+    return any(kind.__name__ == "MultiheadAttention" and kind.__module__.startswith("torch.nn.")
+               for part in getattr(module, "modules", tuple)() for kind in type(part).__mro__)
 
 
 def _sharding(seen):

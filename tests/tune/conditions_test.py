@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -126,8 +127,15 @@ class Advice(unittest.TestCase):
     def test_attention_of_its_own(self):
         own = {"aten::softmax": 4, "aten::bmm": 8}
         self.assertEqual([one["title"] for one in _advice.advice(Seen(operators=own))], ["attention in one operator"])
+        self.assertNotIn("is_causal=True)", _advice.advice(Seen(operators=own))[0]["code"])  # not for encoders
         self.assertEqual(_advice.advice(Seen(operators={"aten::softmax": 4, "aten::bmm": 3})), [])
         self.assertEqual(_advice.advice(Seen(operators=dict(own, **{"aten::scaled_dot_product_attention": 1}))), [])
+
+    def test_attention_of_pytorchs_own_layer_is_nobodys_to_rewrite(self):
+        layer = type("MultiheadAttention", (), {"__module__": "torch.nn.modules.activation"})
+        model = types.SimpleNamespace(modules=lambda: [layer()])
+        seen = Seen(operators={"aten::softmax": 4, "aten::bmm": 8}, roots=[types.SimpleNamespace(module=model)])
+        self.assertEqual(_advice.advice(seen), [])
 
     def test_a_full_device_beside_free_ones(self):
         full = dict(device="cuda", device_bytes=100, peak_device_bytes=95)

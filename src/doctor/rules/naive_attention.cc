@@ -3,6 +3,7 @@
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "replay/edits/attention.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 
@@ -10,7 +11,8 @@ Judgement JudgeNaiveAttention(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   if (the_case.trace.device.size() == 0) return Judgement::Quiet();
   if (the_case.facts.trust.present.ops == 0) {
-    return Judgement::Missing("no operators in this trace; record CPU activity too");
+    return Judgement::Missing(std::string("no operators in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kOperators));
   }
   const auto& edit = the_case.whatif->Find("naive-attention");
   if (!edit) return Judgement::Quiet();
@@ -24,7 +26,8 @@ Judgement JudgeNaiveAttention(const Case& the_case) {
   finding.evidence.emplace_back(
       "the matrix of scores is written to memory and read back several times");
   finding.remedy =
-      "y = F.scaled_dot_product_attention(q, k, v, is_causal=True)\n"
+      "y = F.scaled_dot_product_attention(q, k, v)  # attn_mask=, dropout_p= as before; "
+      "is_causal=True only where the program masks the future\n"
       "# Hugging Face: from_pretrained(..., attn_implementation=\"sdpa\")\n";
   finding.effort = Effort::kFewLines;
   const std::vector<replay::Attention> found = replay::FindAttention(model);
