@@ -11,6 +11,8 @@ namespace {
 constexpr Nanos kShortest = 200 * kMillisecond;
 // As many threads as hone run reads the waits of.
 constexpr std::size_t kThreadsRead = 16;
+// Of the processor time, that must be in threads whose waits were read: new ones are found late.
+constexpr double kMostOfIt = 0.8;
 
 struct Growth {
   Nanos first_ns = 0, last_ns = 0;
@@ -80,7 +82,8 @@ Known<OwnDemand> ReadOwnDemand(const trace::Trace& trace, trace::Interval window
     if (span < kShortest || trace.Name(track).find(" hone-") != std::string_view::npos) continue;
     demand.waiting += (growth.last - growth.first) / (static_cast<double>(span) * 1e-9);
   }
-  demand.complete = threads.size() < kThreadsRead;
+  const double seen = Sum(ReadGrowth(trace, window, "thread ", "cpu_seconds"));
+  demand.complete = threads.size() < kThreadsRead && seen >= kMostOfIt * Sum(processes);
   return demand;
 }
 

@@ -23,7 +23,7 @@ CounterSeries ReadCounter(const trace::Trace& trace, trace::Interval window, std
 // How many cores the recorded program itself asked for, from the counters of its processes.
 struct OwnDemand {
   double running = 0, waiting = 0;  // cores, and threads that wanted one and got none
-  bool complete = true;             // false: more threads than are looked at, so it may be more
+  bool complete = true;             // false: not all threads were looked at, so it may be more
   double wanted() const { return running + waiting; }
 };
 // O(counters).

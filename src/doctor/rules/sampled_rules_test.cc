@@ -126,7 +126,8 @@ TEST(SampledCheckpoint, OfATrainerIsSavedLessOften) {
 }
 
 // 5 threads want to run on 2 cores. The program's own get `running` cores and wait for `waiting`.
-Look Crowded(double running, double waiting) {
+// Of `running`, `unseen` is in threads whose waits nobody read.
+Look Crowded(double running, double waiting, double unseen = 0) {
   TraceSketch sketch = Steps({});
   trace::Builder& builder = sketch.builder();
   for (int i = 0; i < kSteps; ++i) {
@@ -139,6 +140,7 @@ Look Crowded(double running, double waiting) {
     put("machine", "runnable_threads", 5);
     if (running == 0) continue;
     put("process 7", "cpu_seconds", running * seconds);
+    put("thread 7/7 python", "cpu_seconds", (running - unseen) * seconds);
     put("thread 7/7 python", "wait_for_core_seconds", waiting * seconds);
   }
   return Look(std::move(sketch));
@@ -161,10 +163,13 @@ TEST(CpuOversubscribed, ItsOwnThreadsAre) {
   EXPECT_EQ(finding->confidence, Confidence::kHigh);
 }
 
-TEST(CpuOversubscribed, WithoutCountersOfTheProgramItIsLessSure) {
-  const Look look = Crowded(0, 0);
-  ASSERT_NE(look.Find("cpu-oversubscribed"), nullptr);
-  EXPECT_EQ(look.Find("cpu-oversubscribed")->confidence, Confidence::kMedium);
+TEST(CpuOversubscribed, WithoutCountersOfAllItsThreadsItIsLessSure) {
+  for (const Look& look : {Crowded(0, 0), Crowded(1.2, 0.4, 0.6)}) {
+    const Finding* finding = look.Find("cpu-oversubscribed");
+    ASSERT_NE(finding, nullptr);
+    EXPECT_EQ(finding->title, "more threads want to run than there are cores");
+    EXPECT_EQ(finding->confidence, Confidence::kMedium);
+  }
 }
 
 }  // namespace
