@@ -14,8 +14,8 @@ struct Plan {
   std::vector<Nanos> duration_ns;       // by task
   std::vector<Nanos> lag_ns;            // by task
   std::vector<std::uint8_t> edges_off;  // by task: its edges do not count
-  // By task: starts no sooner than this after the start of the last task that has one; 0: has none.
-  // What makes batches beside the program hands them out no faster.
+  // By task: takes something that is made beside the lanes, one every so often; 0: takes nothing.
+  // A loader makes batches so, up to a few ahead.
   std::vector<Nanos> apart_ns;
 
   // The work vanishes: no time, no launch, no turn-around. Its call's host time stays.

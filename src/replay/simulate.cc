@@ -10,6 +10,8 @@ namespace {
 // After the first repetition the lanes have settled into their order; the two after it give the
 // pace.
 constexpr int kRepetitions = 4;
+// Batches that wait for the program: two a worker is torch's default, and two workers the fewest.
+constexpr std::size_t kAhead = 4;
 
 class Simulation {
  public:
@@ -31,10 +33,7 @@ class Simulation {
       }
       // Nothing holds it: it starts where it was measured.
       if (start == INT64_MIN) start = graph_.tasks[t].start_ns;
-      if (const Nanos apart = plan_.apart_ns[t]; apart > 0) {
-        if (last_apart_ != INT64_MIN) start = std::max(start, last_apart_ + apart);
-        last_apart_ = start;
-      }
+      if (plan_.apart_ns[t] > 0) start = TakeMade(start, plan_.apart_ns[t]);
       start_[t] = start;
       end_[t] = start + plan_.duration_ns[t];
       lane_end = end_[t];
@@ -60,11 +59,25 @@ class Simulation {
   Times TakeTimes() && { return {std::move(start_), std::move(end_)}; }
 
  private:
+  // What is made beside the lanes is made in turn, up to kAhead of what was taken.
+  Nanos TakeMade(Nanos start, Nanos apart) {
+    if (made_ != INT64_MIN) {
+      if (taken_.size() >= kAhead) made_ = std::max(made_, taken_[taken_.size() - kAhead]);
+      made_ += apart;
+      start = std::max(start, made_);
+    } else {
+      made_ = start;
+    }
+    taken_.push_back(start);
+    return start;
+  }
+
   const Graph& graph_;
   const Plan& plan_;
   std::vector<Nanos> start_, end_;
   std::vector<Nanos> lane_end_;
-  Nanos last_apart_ = INT64_MIN;
+  Nanos made_ = INT64_MIN;    // when the last thing that is taken was made
+  std::vector<Nanos> taken_;  // starts of the tasks that took one
 };
 
 }  // namespace

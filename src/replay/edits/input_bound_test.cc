@@ -53,6 +53,23 @@ TEST(InputBound, EnoughWorkersLeaveTheRestOfTheStep) {
   EXPECT_NEAR(Fixed(r).likely_ns, 20.4e6, 0.1e6);
 }
 
+// One step of six is 20 ms longer: batches are made ahead meanwhile, so that the mean counts.
+TEST(InputBound, ALongStepIsUsedToMakeBatchesAhead) {
+  TraceSketch sketch;
+  double at = 1000;
+  for (int i = 0; i < 6; ++i) {
+    const double length = i == 2 ? 50'000 : 30'000;
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 1), at, at + length);
+    sketch.Annotation(kInProcess, at, at + 28'000).Op("aten::mm", at + 28'000, at + length - 10);
+    trace::Builder& builder = sketch.builder();
+    builder.AddCounter(TraceSketch::Ns(at + 5000), builder.Intern("machine"),
+                       builder.Intern("cpu_cores"), 2);
+    at += length;
+  }
+  const Replayed r(std::move(sketch));
+  EXPECT_NEAR(Fixed(r).likely_ns, 200e6 / 6 / 2, 0.5e6);
+}
+
 TEST(InputBound, OneCoreGivesNothingThatIsSure) {
   const Replayed r = Loading(kInProcess, 28, 1);
   EXPECT_NEAR(Fixed(r).likely_ns, 30e6, 0.2e6);
