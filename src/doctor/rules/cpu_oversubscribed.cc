@@ -59,11 +59,12 @@ constexpr double kMuchWaiting = 0.2;
 
 void BlameOthers(const Crowd& crowd, Finding& finding) {
   const analyze::OwnDemand& own = *crowd.own;
-  const double others = std::max(0.0, crowd.runnable.mean() - own.wanted());
+  // All cores are busy, so what the program did not get somebody else did.
+  const double others = std::max(
+      0.0, std::min(crowd.runnable.mean() - own.wanted(), crowd.cores.mean() - own.running));
   const double waited = own.wanted() > 0 ? own.waiting / own.wanted() : 0;
-  finding.title =
-      fmt::format("other programs on this machine take {} of {} cores",
-                  Times(std::min(others, crowd.cores.mean())), Times(crowd.cores.mean()));
+  finding.title = fmt::format("other programs on this machine take {} of {} cores", Times(others),
+                              Times(crowd.cores.mean()));
   finding.confidence = Confidence::kMedium;
   finding.severity = waited >= kMuchWaiting ? Severity::kMedium : Severity::kLow;
   finding.evidence.push_back(

@@ -150,7 +150,7 @@ TEST(CpuOversubscribed, OtherProgramsAreNotTheProgramsFault) {
   const Look look = Crowded(0.6, 0.4);
   const Finding* finding = look.Find("cpu-oversubscribed");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->title, "other programs on this machine take 2 of 2 cores");
+  EXPECT_EQ(finding->title, "other programs on this machine take 1.4 of 2 cores");
   EXPECT_EQ(finding->confidence, Confidence::kMedium);
   EXPECT_EQ(finding->remedy.find("set_num_threads"), std::string::npos);
 }
