@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/record_again.h"
 
-#include <fmt/format.h>
-
 #include "base/check.h"
 
 namespace hone::trace {
@@ -16,6 +14,7 @@ const char* WithHone(Lacking what) {
     case Lacking::kStacks: return "record with hone run --stack-hz 100";
     case Lacking::kMemory: return "record with hone run --collect memory,ops,cuda,python";
     case Lacking::kSteps: return "call hone.step() once an iteration";
+    case Lacking::kGrids: return "record with hone run without CUDA graphs";
   }
   HONE_CHECK(false);
 }
@@ -29,6 +28,7 @@ const char* WithNsys(Lacking what) {
     case Lacking::kStacks: return "Nsight Systems has none of it; record with hone run";
     case Lacking::kMemory: return "Nsight Systems has none of it; record with hone run";
     case Lacking::kSteps: return "put torch.cuda.nvtx.range(\"step N\") around an iteration";
+    case Lacking::kGrids: return "record with nsys profile --cuda-graph-trace=node";
   }
   HONE_CHECK(false);
 }
@@ -42,6 +42,7 @@ const char* WithTorch(Lacking what) {
     case Lacking::kStacks: return "record with with_stack=True";
     case Lacking::kMemory: return "record with profile_memory=True";
     case Lacking::kSteps: return "call prof.step() once an iteration";
+    case Lacking::kGrids: return "record with ProfilerActivity.CUDA";
   }
   HONE_CHECK(false);
 }
@@ -58,10 +59,11 @@ const char* RecordAgain(const TraceInfo& info, Lacking what) {
 }
 
 std::string RecordSteps(const TraceInfo& info, std::uint64_t steps) {
+  const std::string count = std::to_string(steps);
   switch (info.format) {
-    case Format::kHone: return fmt::format("record more with hone run --steps {}", steps);
-    case Format::kNsys: return fmt::format("record {} steps and more with nsys profile", steps);
-    case Format::kKineto: return fmt::format("record more with schedule(..., active={})", steps);
+    case Format::kHone: return "record more with hone run --steps " + count;
+    case Format::kNsys: return "record " + count + " steps and more with nsys profile";
+    case Format::kKineto: return "record more with schedule(..., active=" + count + ")";
   }
   HONE_CHECK(false);
 }

@@ -9,7 +9,15 @@
 
 namespace hone::trace {
 
-enum class Lacking : std::uint8_t { kDevice, kOperators, kShapes, kStacks, kMemory, kSteps };
+enum class Lacking : std::uint8_t {
+  kDevice,
+  kOperators,
+  kShapes,
+  kStacks,
+  kMemory,
+  kSteps,
+  kGrids
+};
 
 // What a recording that ended too early asks for.
 std::string RecordSteps(const TraceInfo& info, std::uint64_t steps);  // that many steady steps

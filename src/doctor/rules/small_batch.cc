@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
+#include "trace/record_again.h"
 
 namespace hone::doctor {
 namespace {
@@ -120,10 +121,9 @@ Judgement JudgeSmallBatch(const Case& the_case) {
   if (*compute < kBusy) return Judgement::Quiet();
   const Coverage cover = Measure(the_case, the_case.whatif->model());
   if (cover.known < kLeastKnown) {
-    return Judgement::Missing(
-        fmt::format("{} of the kernel time says on how many of the multiprocessors it ran; record "
-                    "with ProfilerActivity.CUDA, or nsys profile --cuda-graph-trace=node",
-                    Percent(cover.known)));
+    return Judgement::Missing(fmt::format(
+        "{} of the kernel time says on how many of the multiprocessors it ran; {}",
+        Percent(cover.known), trace::RecordAgain(the_case.trace.info, trace::Lacking::kGrids)));
   }
   const bool by_matrix = cover.matrix_share >= kMatrixDecides && cover.matrix < kHalf;
   if (cover.whole >= kHalf && !by_matrix) return Judgement::Quiet();
