@@ -68,7 +68,7 @@ def traces_of(name, label, folder):
 
 def score(name, label, findings):
     """What of LABEL the findings meet. The recorder's own cost is not a cause in the program."""
-    found = [f for f in findings if f["id"] != "observer-effect"]
+    found = [f for f in findings if f["id"] not in ("observer-effect", *label.get("over", []))]
     ids = [f["id"] for f in found]
     serious = {f["id"] for f in found if f["severity"] in SERIOUS}
     faults = []

@@ -59,6 +59,8 @@ class Score(unittest.TestCase):
         self.assertFalse(good(*[RIGHT] * 19, SECOND, limit=1.0))
 
     def test_labels_first_written_are_scored_too(self):
+        self.assertTrue(scored({"first": "a", "all": ["a"], "over": ["b"]}, finding("b"), finding("a")).top1)
+        self.assertFalse(scored({"first": "a", "all": ["a"]}, finding("b"), finding("a")).top1)
         changed = scored({"first": "a", "all": ["a"], "was": "b"}, finding("a"))
         self.assertIn("top-1 1/2 (50.0 %)", score.summary([RIGHT, changed], 0.95)[0][-1])
 

@@ -3,7 +3,8 @@
 import torch
 import torch.distributed as dist
 
-LABEL = {"first": "comm-unoverlapped", "all": ["comm-unoverlapped"], "fix": [], "ranks": 2}
+# On a busy machine one of two equal ranks really is late for a while.
+LABEL = {"first": "comm-unoverlapped", "all": ["comm-unoverlapped"], "fix": [], "ranks": 2, "over": ["straggler"]}
 
 
 def build(fixed, device):
