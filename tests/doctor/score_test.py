@@ -58,9 +58,11 @@ class Score(unittest.TestCase):
         self.assertFalse(good(*[RIGHT] * 18, SECOND))
         self.assertFalse(good(*[RIGHT] * 19, SECOND, limit=1.0))
 
-    def test_labels_first_written_are_scored_too(self):
+    def test_what_the_machine_adds_is_passed_over(self):
         self.assertTrue(scored({"first": "a", "all": ["a"], "over": ["b"]}, finding("b"), finding("a")).top1)
         self.assertFalse(scored({"first": "a", "all": ["a"]}, finding("b"), finding("a")).top1)
+
+    def test_labels_first_written_are_scored_too(self):
         changed = scored({"first": "a", "all": ["a"], "was": "b"}, finding("a"))
         self.assertIn("top-1 1/2 (50.0 %)", score.summary([RIGHT, changed], 0.95)[0][-1])
 
