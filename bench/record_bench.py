@@ -6,8 +6,8 @@
 
 A workload is NAME=SCRIPT,ARGS…;BLOCK[;BLOCK] where a block is FIRST-LAST step; the first lies in
 the recorded window, the second after it. Without one, a small CPU job is used. Every measurement
-is a fresh process; the kinds take turns (A B C, C B A, …), so drift of the machine hits all alike.
-Prints the ratio to the bare run: median, and the least and greatest of the pairs.
+is a fresh process; the kinds take turns (A B C, C B A, …), and so do the workloads, so drift of the
+machine hits all alike. Prints the ratio to the bare run of the same round: median, least and greatest.
 """
 import argparse
 import json
@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT = [f"small_cpu_job={HERE / 'record_job.py'};50-350;600-900"]
@@ -46,40 +47,72 @@ def run(options, kind, command, blocks, folder):
     with open(log, "wb") as output:
         done = subprocess.run(child, stdout=output, stderr=output, check=False, env=os.environ)
     if done.returncode != 0 or not out.exists():
-        sys.exit(f"{kind}: exit {done.returncode}; {log.read_text(errors='replace')[-2000:]}")
+        raise RuntimeError(f"{kind}: exit {done.returncode}; {log.read_text(errors='replace')[-4000:]}")
     return json.loads(out.read_text())
+
+
+class Result:
+    """Times of one workload: for each round, each kind's blocks."""
+
+    def __init__(self, text):
+        self.name, self.command, self.blocks = parse(text)
+        self.rounds = []
+        self.failures = []
+
+    def measure(self, options, kinds, folder):
+        times = {}
+        for kind in kinds if len(self.rounds) % 2 == 0 else reversed(kinds):
+            try:
+                times[kind] = run(options, kind, self.command, self.blocks, folder)
+            except RuntimeError as trouble:  # told, counted, and the others go on
+                self.failures.append(str(trouble))
+                print(f"{self.name}: {trouble}", file=sys.stderr, flush=True)
+                return
+        self.rounds.append(times)
+
+    def rows(self, kinds):
+        for block in self.blocks:
+            bare = [r["bare"][block] for r in self.rounds]
+            if not bare:
+                continue
+            cells = []
+            for kind in kinds[1:]:
+                ratios = sorted(r[kind][block] / b for r, b in zip(self.rounds, bare, strict=True))
+                cells.append(f"{statistics.median(ratios):.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f})")
+            yield (f"{self.name:<16} {block:<10} {min(bare):6.2f} {statistics.median(bare):6.2f} {max(bare):6.2f} "
+                   + " ".join(f"{c:>26}" for c in cells) + f" {len(bare):>5}")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hone", default=str(HERE.parent / "build" / "hone"))
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--budget", type=float, help="seconds: start no round that would end later")
     parser.add_argument("--peers", action="store_true", help="torch.profiler too, light and full")
-    parser.add_argument("--json", help="every measurement goes here")
+    parser.add_argument("--json", help="every measurement goes here, as soon as it is there")
     parser.add_argument("workloads", nargs="*", default=DEFAULT)
     options = parser.parse_args()
     kinds = ["bare", "hone"] + (["profiler-light", "profiler-full"] if options.peers else [])
-    everything = {}
-    print(f"{'workload':<16} {'block':<10} {'bare ms':>18} " + " ".join(f"{k + ' / bare':>26}" for k in kinds[1:]))
-    for text in options.workloads:
-        name, command, blocks = parse(text)
-        times = {kind: [] for kind in kinds}
-        with tempfile.TemporaryDirectory() as folder:
-            for i in range(options.repeats):
-                for kind in kinds if i % 2 == 0 else reversed(kinds):
-                    times[kind].append(run(options, kind, command, blocks, pathlib.Path(folder)))
-        everything[name] = times
-        for block in blocks:
-            bare = [t[block] for t in times["bare"]]
-            cells = []
-            for kind in kinds[1:]:
-                ratios = sorted(t[block] / b for t, b in zip(times[kind], bare, strict=True))
-                medians = statistics.median(t[block] for t in times[kind]) / statistics.median(bare)
-                cells.append(f"{medians:.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f})")
-            print(f"{name:<16} {block:<10} {min(bare):6.2f} {statistics.median(bare):6.2f} {max(bare):4.1f} "
-                  + " ".join(f"{c:>26}" for c in cells), flush=True)
-        if options.json:
-            pathlib.Path(options.json).write_text(json.dumps(everything, indent=1))
+    results = [Result(text) for text in options.workloads]
+    began, longest = time.monotonic(), 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(options.repeats):
+            start = time.monotonic()
+            if options.budget and start - began + longest > options.budget:
+                break
+            for result in results:
+                result.measure(options, kinds, pathlib.Path(folder))
+                if options.json:
+                    kept = {r.name: {"rounds": r.rounds, "failures": r.failures} for r in results}
+                    pathlib.Path(options.json).write_text(json.dumps(kept, indent=1))
+            longest = max(longest, time.monotonic() - start)
+    print(f"{'workload':<16} {'block':<10} {'bare ms: least, middle, most':>20} "
+          + " ".join(f"{k + ' / bare':>26}" for k in kinds[1:]) + " pairs")
+    for result in results:
+        for row in result.rows(kinds):
+            print(row)
+    if any(result.failures for result in results):
+        sys.exit(f"{sum(len(r.failures) for r in results)} processes failed")
 
 
 if __name__ == "__main__":

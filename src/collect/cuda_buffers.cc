@@ -46,6 +46,7 @@ bool CudaBuffers::Claim(Slot& slot, State from, State to) noexcept {
 }
 
 void CudaBuffers::Request(std::uint8_t** buffer, std::size_t* size) noexcept {
+  asked_.store(true, std::memory_order_release);
   for (std::size_t i = 0; i < slots_; ++i) {
     if (!Claim(all_[i], kReady, kGiven)) continue;
     *buffer = all_[i].data;

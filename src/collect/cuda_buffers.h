@@ -42,6 +42,8 @@ class CudaBuffers {
   // Requests answered from the discards or not at all, ever.
   std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   std::uint64_t completed() const { return sequence_.load(std::memory_order_relaxed); }
+  // Whether CUPTI ever wanted a buffer: there was something to record, so the driver is up.
+  bool asked() const { return asked_.load(std::memory_order_acquire); }
   std::uint64_t foreign() const { return foreign_.load(std::memory_order_relaxed); }
 
  private:
@@ -62,6 +64,7 @@ class CudaBuffers {
   bool null_allowed_ = false;
   Slot all_[kSlots + kDiscards];  // the discards are last
   std::atomic<std::uint64_t> sequence_{0}, refused_{0}, foreign_{0};
+  std::atomic<bool> asked_{false};
 };
 
 }  // namespace hone::collect

@@ -47,7 +47,7 @@ bool WriteCudaDevices(Output& output) noexcept {
   Find(library, driver.attribute, "cuDeviceGetAttribute");
   if (driver.count == nullptr || driver.get == nullptr || driver.attribute == nullptr) return true;
   int count = 0;
-  if (driver.count(&count) != 0) return false;  // cuInit is still at work
+  if (driver.count(&count) != 0) return false;
   for (int i = 0; i < count; ++i) {
     int device = 0;
     if (driver.get(&device, i) != 0) continue;

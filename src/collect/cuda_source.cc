@@ -219,8 +219,10 @@ void CudaSource::WaitForStragglers(std::uint64_t quiet, std::uint64_t limit) noe
 
 void CudaSource::FlushForEnd() noexcept {
   if (ended_ || !session_.registered()) return;
-  WaitForStragglers(kQuietNanos, kStragglerNanos);
-  session_.Flush(true);
+  if (buffers_.asked()) {
+    WaitForStragglers(kQuietNanos, kStragglerNanos);
+    session_.Flush(true);
+  }
   if (!open_) ended_ = true;
   records_.Closed(ended_);
 }
@@ -282,9 +284,14 @@ void CudaSource::CountLosses(Output& output) noexcept {
 
 void CudaSource::Drain(Output& output, bool last) noexcept {
   if (dead_.load()) return;
-  if (!devices_written_) devices_written_ = WriteCudaDevices(output);
+  // Until there is something to record, the program may still be inside the cuInit that called our
+  // door: seconds, on a machine that has just started. Neither the driver nor CUPTI is asked for
+  // anything from this thread then.
+  const bool up = buffers_.asked();
+  if (up && !devices_written_) devices_written_ = WriteCudaDevices(output);
   const std::uint64_t now = MonotonicNanos();
-  const bool due = tuning_.flush_ms != 0 && now - last_flush_ns_ >= tuning_.flush_ms * kMillisecond;
+  const bool due =
+      up && tuning_.flush_ms != 0 && now - last_flush_ns_ >= tuning_.flush_ms * kMillisecond;
   if (last || due) {
     const Entered in(gate_, kPatience);
     if (in && yields_ == 0) {
@@ -294,7 +301,7 @@ void CudaSource::Drain(Output& output, bool last) noexcept {
         session_.Flush(false);
       }
       std::size_t dropped = 0;
-      if (cupti_.dropped_records != nullptr && session_.registered() &&
+      if (up && cupti_.dropped_records != nullptr && session_.registered() &&
           cupti_.dropped_records(nullptr, 0, &dropped) == gpu::kCuptiOk && dropped > 0) {
         output.Loss("cuda records", dropped, "CUPTI dropped them for want of a buffer");
       }

@@ -200,7 +200,9 @@ void PythonThreads::ReadBlock(PyAddress top) noexcept {
 }
 
 bool PythonThreads::ReadFrame(PyAddress frame, std::uint8_t* to) noexcept {
-  if (frame >= block_begin_ && frame + frame_bytes_ <= block_end_) {
+  // Not frame + frame_bytes_ <= block_end_: what was read of memory that went away may be near
+  // 2^64.
+  if (frame >= block_begin_ && frame < block_end_ && block_end_ - frame >= frame_bytes_) {
     // block_ + kPage is the page of the top frame, whether the one below was there or not.
     const std::uintptr_t page = (block_end_ - frame_bytes_) / kPage * kPage;
     std::memcpy(to, block_ + kPage + static_cast<std::ptrdiff_t>(frame - page), frame_bytes_);

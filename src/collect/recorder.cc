@@ -279,8 +279,9 @@ void AddSource(Source& source) noexcept {
   }
   if (count == kMostSources) return;
   g_sources[count] = &source;
-  g_source_count.store(count + 1, std::memory_order_release);
+  // Opened before the writer can see it: draining what is half open is nobody's business.
   if (g_recording.load()) source.Open();
+  g_source_count.store(count + 1, std::memory_order_release);
 }
 
 void NoteStep(StepSign sign) noexcept {

@@ -6,6 +6,7 @@
 //
 // A script's lines are those of the fake CUPTI, and:
 //   inject                what cuInit does
+//   cuinit MS             the fake driver (src/gpu/fake) does it, and takes so long afterwards
 //   yield WHO | resume    another tool takes CUPTI, and gives it back
 //   step | begin NAME | end
 //   sleep MS | fork | exit CODE | _exit CODE | kill
@@ -94,6 +95,13 @@ bool Player::Play(const std::string& line) {
   const auto call = [&](const char* name) { return Find<void (*)()>(injected_, name); };
   if (verb == "inject") {
     Inject();
+  } else if (verb == "cuinit") {
+    injected_ = Open("CUDA_INJECTION64_PATH");
+    const std::string cupti = std::getenv("HONE_CUPTI");
+    const std::string path = cupti.substr(0, cupti.rfind('/')) + "/libfake_driver.so";
+    void* const driver = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    const auto milliseconds = static_cast<unsigned>(std::stoi(rest));
+    Find<int (*)(unsigned)>(driver, "FakeDriverInit")(milliseconds);
   } else if (verb == "yield") {
     Find<void (*)(const char*)>(injected_, "hone_cuda_yield")(rest.c_str());
   } else if (verb == "resume") {

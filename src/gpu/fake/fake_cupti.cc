@@ -21,6 +21,7 @@
 //
 // Compiled a second time with HONE_FAKE_OLD as the library of CUDA 11.4: no choice of functions, no
 // clock of ours, shorter records.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -82,6 +83,10 @@ Fake& TheFake() {
 
 // Locked by the caller. The result that this call is to give.
 CuptiResult Called(Fake& fake, const char* function, std::int64_t kind = -1) {
+  // Where the fake driver is loaded too (fake_driver.cc).
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  void* const enter = driver == nullptr ? nullptr : dlsym(driver, "FakeDriverEntered");
+  if (enter != nullptr) reinterpret_cast<void (*)(const char*)>(enter)(function);
   ++fake.calls[function];
   for (Failure& failure : fake.failures) {
     if (failure.times <= 0 || failure.function != function) continue;
