@@ -33,7 +33,9 @@ std::span<const EditInfo> AllEdits() {
                FindUnfusedElementwise},
       EditInfo{"unfused-optimizer", "the optimizer runs as a few large kernels",
                FindUnfusedOptimizer},
-      EditInfo{"exposed-comm", "communication hides behind compute", FindExposedComm},
+      EditInfo{"comm-unoverlapped", "communication hides behind compute", FindCommUnoverlapped},
+      EditInfo{"exposed-comm", "communication hides behind compute, and half of the rest is saved",
+               FindExposedComm},
       EditInfo{"launch-bound", "a step is launched as a whole", FindLaunchBound},
   };
   return kEdits;

@@ -64,7 +64,7 @@ Judgement JudgeCommUnoverlapped(const Case& the_case) {
   const bool trains = Trains(the_case);
   Finding finding;
   finding.id = "comm-unoverlapped";
-  finding.fix = {"exposed-comm"};
+  finding.fix = {"comm-unoverlapped"};
   finding.title = "communication and compute take turns instead of running side by side";
   // Layers split over ranks need each other's results at once: there overlap takes more than a
   // flag.

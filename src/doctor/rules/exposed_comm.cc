@@ -47,7 +47,8 @@ Judgement JudgeExposedComm(const Case& the_case) {
   const char* who = exposure->on_host ? "the step" : "the device";
   Finding finding;
   finding.id = "exposed-comm";
-  finding.fix = {"exposed-comm"};
+  // Gradients can be sent smaller or less often; what inference sends it needs.
+  finding.fix = {Trains(the_case) ? "exposed-comm" : "comm-unoverlapped"};
   finding.title = fmt::format("{} waits for communication {} of the time", who, Percent(share));
   finding.confidence = exposure->on_host ? Confidence::kMedium : Confidence::kHigh;
   finding.effort = Effort::kFewLines;

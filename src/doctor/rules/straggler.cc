@@ -70,6 +70,11 @@ Judgement JudgeStraggler(const Case& the_case) {
         fmt::format("half of the other ranks wait {} a step or more for it, {} of a step",
                     HumanDuration(static_cast<Nanos>(wait)), Percent(wait / step)));
   }
+  // Measured, not replayed: what the others would not wait if it came with them.
+  if (step > 0) {
+    finding.recoverable_ns = std::min(wait, step);
+    if (wait < step) finding.speedup = step / (step - wait);
+  }
   finding.confidence = skew.clocks_aligned ? Confidence::kHigh : Confidence::kMedium;
   finding.effort = Effort::kRework;
   if (slow != skew.ranks.end()) {
