@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/machine_counters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -37,6 +39,15 @@ std::map<StringId, Growth> ReadGrowth(const trace::Trace& trace, trace::Interval
   }
   return found;
 }
+
+// Growth a second; nothing where the span is too short. The busiest threads are looked for anew
+// every two seconds, so each has a span of its own.
+double Rate(const Growth& growth) {
+  const Nanos span = growth.last_ns - growth.first_ns;
+  return span < kShortest ? 0 : (growth.last - growth.first) / (static_cast<double>(span) * 1e-9);
+}
+
+bool IsRecorder(std::string_view track) { return track.find(" hone-") != std::string_view::npos; }
 
 double Sum(const std::map<StringId, Growth>& tracks) {
   double sum = 0;
@@ -76,14 +87,31 @@ Known<OwnDemand> ReadOwnDemand(const trace::Trace& trace, trace::Interval window
   const double seconds = static_cast<double>(last - first) * 1e-9;
   OwnDemand demand;
   demand.running = Sum(processes) / seconds;
-  // The busiest threads are looked for anew every two seconds, so each has a span of its own.
   for (const auto& [track, growth] : threads) {
-    const Nanos span = growth.last_ns - growth.first_ns;
-    if (span < kShortest || trace.Name(track).find(" hone-") != std::string_view::npos) continue;
-    demand.waiting += (growth.last - growth.first) / (static_cast<double>(span) * 1e-9);
+    if (!IsRecorder(trace.Name(track))) demand.waiting += Rate(growth);
   }
   const double seen = Sum(ReadGrowth(trace, window, "thread ", "cpu_seconds"));
   demand.complete = threads.size() < kThreadsRead && seen >= kMostOfIt * Sum(processes);
+  return demand;
+}
+
+Known<StepDemand> ReadStepDemand(const trace::Trace& trace, trace::Interval window,
+                                 std::int64_t pid, std::int64_t tid) {
+  const std::string process = fmt::format("thread {}/", pid);
+  const std::string own = fmt::format("{}{} ", process, tid);
+  StepDemand demand;
+  bool seen = false;
+  for (const char* series : {"cpu_seconds", "wait_for_core_seconds"}) {
+    const bool waits = series[0] == 'w';
+    for (const auto& [track, growth] : ReadGrowth(trace, window, process, series)) {
+      if (IsRecorder(trace.Name(track))) continue;
+      demand.process_wanted += Rate(growth);
+      if (!trace.Name(track).starts_with(own)) continue;
+      seen = seen || growth.last_ns - growth.first_ns >= kShortest;
+      (waits ? demand.waiting : demand.running) = Rate(growth);
+    }
+  }
+  if (!seen) return Known<StepDemand>::Absent("no counters of the thread that makes the steps");
   return demand;
 }
 

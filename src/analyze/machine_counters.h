@@ -29,4 +29,13 @@ struct OwnDemand {
 // O(counters).
 Known<OwnDemand> ReadOwnDemand(const trace::Trace& trace, trace::Interval window);
 
+// The thread that makes the steps, and all threads of its process that were looked at.
+struct StepDemand {
+  double running = 0, waiting = 0;  // shares of the time: on a core, ready but without one
+  double process_wanted = 0;        // cores that the process's threads asked for, at least
+};
+// O(counters). `pid` and `tid` are the system's numbers.
+Known<StepDemand> ReadStepDemand(const trace::Trace& trace, trace::Interval window,
+                                 std::int64_t pid, std::int64_t tid);
+
 }  // namespace hone::analyze

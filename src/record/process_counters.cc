@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint32_t kLooksBetweenSearches = 5;   // half a second
 constexpr std::uint32_t kLooksBetweenRankings = 20;  // two seconds
+// A program's threads start with its first operators: until then every half second, or a window of
+// two seconds would end before they are known.
+constexpr std::uint32_t kLooksOfTheStart = 40;
 constexpr std::uint32_t kLooksUntilForgotten = 100;  // numbers of processes are used again
 
 // Entries of a folder whose names are numbers.
@@ -79,7 +82,7 @@ void ProcessCounters::FindChildren() {
   }
 }
 
-void ProcessCounters::FindBusiest(bool count_runnable) {
+void ProcessCounters::FindBusiest(bool rank, bool count_runnable) {
   struct Ranked {
     std::uint32_t pid, tid;
     std::uint64_t ticks;
@@ -112,7 +115,7 @@ void ProcessCounters::FindBusiest(bool count_runnable) {
   if (count_runnable) {
     file_.Put(file_.Name("machine"), file_.Name("runnable_threads"), static_cast<double>(runnable));
   }
-  if (looks_ % kLooksBetweenRankings != 0) return;
+  if (!rank) return;
   const std::size_t keep = std::min(ranked.size(), kBusiest);
   std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(keep),
                     ranked.end(),
@@ -165,8 +168,9 @@ bool ProcessCounters::SampleProcess(Process& process) {
 void ProcessCounters::Sample(bool count_runnable) {
   if (looks_ % kLooksUntilForgotten == 0) others_.clear();
   if (looks_ % kLooksBetweenSearches == 0) FindChildren();
-  const bool rank = looks_ % kLooksBetweenRankings == 0;
-  if (rank || (count_runnable && looks_ % kLooksBetweenSearches == 0)) FindBusiest(count_runnable);
+  const bool search = looks_ % kLooksBetweenSearches == 0;
+  const bool rank = looks_ % kLooksBetweenRankings == 0 || (search && looks_ < kLooksOfTheStart);
+  if (rank || (count_runnable && search)) FindBusiest(rank, count_runnable);
   ++looks_;
   std::erase_if(processes_, [&](Process& process) {
     if (SampleProcess(process)) return false;

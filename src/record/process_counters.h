@@ -43,7 +43,7 @@ class ProcessCounters {
     ProcFile schedule;
   };
   void FindChildren();
-  void FindBusiest(bool count_runnable);
+  void FindBusiest(bool rank, bool count_runnable);
   bool SampleProcess(Process& process);
 
   CounterFile& file_;

@@ -16,6 +16,8 @@ std::span<const EditInfo> AllEdits() {
       EditInfo{"checkpoint-stall", "checkpoints are written in the background",
                FindCheckpointStall},
       EditInfo{"python-hotspot", "the hottest Python function takes no time", FindPythonHotspot},
+      EditInfo{"cpu-oversubscribed", "a process has no more threads than there are cores",
+               FindCpuOversubscribed},
       EditInfo{"recompile", "nothing is compiled inside the steps", FindRecompile},
       EditInfo{"autotune-in-loop", "cuDNN's choice is kept from step to step", FindAutotune},
       EditInfo{"allocator-churn", "no device memory is allocated or freed inside the steps",

@@ -53,6 +53,18 @@ class Score(unittest.TestCase):
         self.assertTrue(good(scored(near, finding("a"), finding("b", "low"))))
         self.assertFalse(good(*[RIGHT] * 99, scored(near, finding("a"), finding("b", "medium"))))
 
+    def test_what_the_machine_adds_is_passed_over(self):
+        crowd = {**finding("b"), "title": "other programs take cores"}
+        for over in ("b", "b: other programs"):
+            self.assertTrue(scored({"first": "a", "all": ["a"], "over": [over]}, crowd, finding("a")).top1)
+        own = {"first": "healthy", "over": ["b: other programs"]}
+        self.assertFalse(scored(own, {**crowd, "title": "too many threads"}).top1)
+
+    def test_the_title_says_who_is_to_blame(self):
+        wanted = {"first": "a", "all": ["a"], "says": "others"}
+        self.assertTrue(good(scored(wanted, {**finding("a"), "title": "others do it"})))
+        self.assertFalse(good(*[RIGHT] * 99, scored(wanted, {**finding("a"), "title": "you do it"})))
+
     def test_the_limit(self):
         self.assertTrue(good(*[RIGHT] * 19, SECOND))
         self.assertFalse(good(*[RIGHT] * 18, SECOND))

@@ -18,11 +18,17 @@ constexpr double kThrottledShare = 0.05;
 // Threads that want to run, a core. Below it the queue is noise: the kernel's own threads count.
 constexpr double kCrowded = 1.25;
 
+// Of the time that the step's thread waited for a core; below it the crowd does not hold it up.
+constexpr double kLeastWaiting = 0.05;
+
 struct Crowd {
   analyze::CounterSeries cores, runnable;
   Known<analyze::OwnDemand> own;
+  Known<analyze::StepDemand> step;
   double held = 0;  // share of the time that the control group was held back
   bool counted() const { return cores.count > 0 && runnable.count > 0 && cores.mean() > 0; }
+  // The program alone wants more than there are; threads that were not looked at only add to it.
+  bool by_itself() const { return own && own->wanted() >= kCrowded * cores.mean(); }
   double per_core() const { return counted() ? runnable.mean() / cores.mean() : 0; }
 };
 
@@ -38,12 +44,18 @@ void BlameTheProgram(const Crowd& crowd, Finding& finding) {
                                            Times(crowd.runnable.mean()),
                                            Times(crowd.cores.mean())));
   }
-  if (crowd.own && crowd.own->complete) {
-    finding.evidence.push_back(
-        fmt::format("{} of them are the program's own", Times(crowd.own->wanted())));
+  if (crowd.own && (crowd.own->complete || crowd.by_itself())) {
+    finding.evidence.push_back(fmt::format("{}{} of them are the program's own",
+                                           crowd.own->complete ? "" : "at least ",
+                                           Times(crowd.own->wanted())));
   } else if (crowd.held < kThrottledShare) {
     finding.confidence = Confidence::kMedium;
     finding.evidence.emplace_back("whose threads they are is not in this trace");
+  }
+  if (crowd.step) {
+    finding.evidence.push_back(
+        fmt::format("the thread that makes the steps waited for a core {} of the time",
+                    Percent(crowd.step->waiting)));
   }
   // Half of the cores for the program's own threads, half for its workers, where they are counted.
   const double half = crowd.counted() ? std::max(1.0, std::floor(crowd.cores.mean() / 2)) : 4;
@@ -55,7 +67,7 @@ void BlameTheProgram(const Crowd& crowd, Finding& finding) {
 }
 
 // Of what the program wanted, that it did not get. Below it other programs hardly matter.
-constexpr double kMuchWaiting = 0.2;
+constexpr double kMuchWaiting = 0.2, kMostlyWaiting = 0.5;
 
 void BlameOthers(const Crowd& crowd, Finding& finding) {
   const analyze::OwnDemand& own = *crowd.own;
@@ -66,7 +78,9 @@ void BlameOthers(const Crowd& crowd, Finding& finding) {
   finding.title = fmt::format("other programs on this machine take {} of {} cores", Times(others),
                               Times(crowd.cores.mean()));
   finding.confidence = Confidence::kMedium;
-  finding.severity = waited >= kMuchWaiting ? Severity::kMedium : Severity::kLow;
+  finding.severity = waited >= kMostlyWaiting ? Severity::kHigh
+                     : waited >= kMuchWaiting ? Severity::kMedium
+                                              : Severity::kLow;
   finding.evidence.push_back(
       fmt::format("{} threads want to run on {} cores, and {} of them are this program's",
                   Times(crowd.runnable.mean()), Times(crowd.cores.mean()), Times(own.wanted())));
@@ -81,11 +95,20 @@ void BlameOthers(const Crowd& crowd, Finding& finding) {
 
 Judgement JudgeCpuOversubscribed(const Case& the_case) {
   const trace::Interval window = the_case.facts.steps.host_window;
+  auto step = Known<analyze::StepDemand>::Absent(the_case.why_no_replay);
+  if (the_case.whatif != nullptr) {
+    const trace::Trace& trace = the_case.trace;
+    const trace::Thread& thread = trace.threads[the_case.whatif->model().graph().lanes[0].row];
+    if (thread.process != trace::kNoRow) {
+      step =
+          analyze::ReadStepDemand(trace, window, trace.processes[thread.process].pid, thread.tid);
+    }
+  }
   const analyze::CounterSeries throttled =
       analyze::ReadCounter(the_case.trace, window, "throttled_usec");
   Crowd crowd{analyze::ReadCounter(the_case.trace, window, "cpu_cores"),
               analyze::ReadCounter(the_case.trace, window, "runnable_threads"),
-              analyze::ReadOwnDemand(the_case.trace, window)};
+              analyze::ReadOwnDemand(the_case.trace, window), step};
   if (!crowd.counted() && throttled.count < 2) {
     return Judgement::Missing(
         "the number of cores and of threads that want them is not in this trace; compare nproc "
@@ -107,6 +130,13 @@ Judgement JudgeCpuOversubscribed(const Case& the_case) {
     BlameOthers(crowd, finding);
   } else {
     BlameTheProgram(crowd, finding);
+    // Threads of the steps' own process are replayed. Of others (workers, ranks) it is not known
+    // whether their work could be done by fewer: the step's thread tells whether it minds.
+    if (the_case.whatif != nullptr && the_case.whatif->Find("cpu-oversubscribed")) {
+      finding.fix = {"cpu-oversubscribed"};
+    } else if (!held && crowd.step && crowd.step->waiting < kLeastWaiting) {
+      finding.severity = Severity::kLow;
+    }
   }
   return Judgement::Fires(std::move(finding));
 }

@@ -163,6 +163,40 @@ TEST(CpuOversubscribed, ItsOwnThreadsAre) {
   EXPECT_EQ(finding->confidence, Confidence::kHigh);
 }
 
+// 2 cores, 4 threads of the steps' own process: half of an operator's time is likely to go, and
+// operators are `kStep - kPause` of a step. Threads of another process have no model.
+TEST(CpuOversubscribed, ThreadsOfTheStepsOwnProcessAreReplayed) {
+  for (const bool own : {true, false}) {
+    TraceSketch sketch = Steps({});
+    trace::Builder& builder = sketch.builder();
+    const std::string process = own ? "1" : "7";
+    const std::string track =
+        "thread " + process + "/" + std::to_string(TraceSketch::kMain) + " python";
+    for (int i = 0; i < kSteps; ++i) {
+      const double seconds = kStep * 1e-6 * i;
+      const auto put = [&](const std::string& name, const char* series, double value) {
+        builder.AddCounter(TraceSketch::Ns(1500 + i * kStep), builder.Intern(name),
+                           builder.Intern(series), value);
+      };
+      put("machine", "cpu_cores", 2);
+      put("machine", "runnable_threads", 4);
+      put("process " + process, "cpu_seconds", 2 * seconds);
+      put(track, "cpu_seconds", 0.5 * seconds);
+      put(track, "wait_for_core_seconds", 0.5 * seconds);
+      put("thread " + process + "/99 python", "cpu_seconds", 1.5 * seconds);
+      put("thread " + process + "/99 python", "wait_for_core_seconds", 1.5 * seconds);
+    }
+    const Look look(std::move(sketch));
+    const Finding* finding = look.Find("cpu-oversubscribed");
+    ASSERT_NE(finding, nullptr);
+    EXPECT_EQ(finding->predicted.has_value(), own);
+    if (!own) continue;
+    EXPECT_NEAR(*finding->recoverable_ns, (kStep - kPause) / 2 * 1e3, kStep * 0.02 * 1e3);
+    // All cores were in use: nothing of it is sure, and half of what is likely counts.
+    EXPECT_EQ(finding->severity, Severity::kMedium);
+  }
+}
+
 TEST(CpuOversubscribed, WithoutCountersOfAllItsThreadsItIsLessSure) {
   for (const Look& look : {Crowded(0, 0), Crowded(1.2, 0.4, 0.6)}) {
     const Finding* finding = look.Find("cpu-oversubscribed");

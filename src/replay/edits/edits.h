@@ -15,6 +15,7 @@ FoundEdit FindObserver(const Model& model);
 FoundEdit FindInputBound(const Model& model);
 FoundEdit FindWorkerRestart(const Model& model);
 FoundEdit FindCheckpointStall(const Model& model);
+FoundEdit FindCpuOversubscribed(const Model& model);
 FoundEdit FindPythonHotspot(const Model& model);
 FoundEdit FindRecompile(const Model& model);
 FoundEdit FindAutotune(const Model& model);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu-oversubscribed: the process that makes the steps has no more threads than there are cores.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/machine_counters.h"
+#include "replay/edits/edits.h"
+#include "replay/edits/host_cut.h"
+
+namespace hone::replay {
+namespace {
+
+// Threads that want to run, a core, as in the rule.
+constexpr double kCrowded = 1.25;
+// Of the time; below it the step's thread gets its core when it asks.
+constexpr double kLeastWaiting = 0.05;
+// Of what is likely to be left of operators, at most gained: barriers that spin burn whole time
+// slices (convolutions with 16 threads on 2 cores took 12 times as long as with 2).
+constexpr double kMost = 0.5;
+
+class FewerThreads : public Edit {
+ public:
+  FewerThreads(HostCut cut, Range3 left, double wanted, double cores)
+      : cut_(std::move(cut)), left_(left), wanted_(wanted), cores_(cores) {}
+
+  void Apply(const Model& model, Guess guess, Plan& plan) const override {
+    cut_.Apply(model.graph(), 1.0 - left_.At(guess), plan);
+  }
+
+  std::string Scope(const Model& /*model*/) const override {
+    return fmt::format("{:.1f} threads of the process that makes the steps share {:.1f} cores",
+                       wanted_, cores_);
+  }
+
+ private:
+  const HostCut cut_;
+  const Range3 left_;  // share of the operators' time
+  const double wanted_, cores_;
+};
+
+}  // namespace
+
+FoundEdit FindCpuOversubscribed(const Model& model) {
+  const trace::Trace& trace = model.trace();
+  const trace::Interval window = model.facts().steps.host_window;
+  const double cores = analyze::ReadCounter(trace, window, "cpu_cores").mean();
+  if (cores <= 0) return FoundEdit::Absent("the number of cores is not in this trace");
+  const trace::Thread& thread = trace.threads[model.graph().lanes[0].row];
+  const auto own = analyze::ReadOwnDemand(trace, window);
+  if (thread.process == trace::kNoRow || !own) {
+    return FoundEdit::Absent("whose threads want the cores is not in this trace");
+  }
+  const auto step =
+      analyze::ReadStepDemand(trace, window, trace.processes[thread.process].pid, thread.tid);
+  if (!step) return FoundEdit::Absent(step.why_not());
+  if (step->process_wanted < kCrowded * cores || step->waiting < kLeastWaiting) {
+    return FoundEdit::Absent("the process that makes the steps has cores for its threads");
+  }
+  // Likely: what the cores could not hold was in vain. That is so where threads wait for each other
+  // (barriers of small operators); large products lose only what the cores idled, the least.
+  const double likely = std::min(1.0, cores / step->process_wanted);
+  const double least = std::clamp(own->running / cores, likely, 1.0);
+  std::vector<HostSpan> spans;
+  for (const trace::RowId row :
+       model.HostRows(trace::SliceKind::kOp, [](std::string_view) { return true; })) {
+    spans.push_back(
+        {model.LaneOf(row), {trace.host.start_ns[row], trace.host.end_ns(row)}, 0, 0.0});
+  }
+  if (spans.empty()) return FoundEdit::Absent("no operator runs in the steps");
+  return FoundEdit(std::make_unique<FewerThreads>(HostCut(model.graph(), std::move(spans)),
+                                                  Range3{least, likely, kMost * likely},
+                                                  step->process_wanted, cores));
+}
+
+}  // namespace hone::replay
