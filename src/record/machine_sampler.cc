@@ -58,6 +58,12 @@ struct MachineSampler::State {
     if (!nvml) return;
     values.clear();
     nvml->Sample(values);
+    // Beside the clock, so that whoever reads one knows what it could be.
+    for (const gpu::NvmlDevice& device : nvml->devices()) {
+      if (device.max_sm_clock_mhz > 0 && device.index < gpu_tracks.size()) {
+        file.Put(gpu_tracks[device.index], file.Name("max_sm_clock_mhz"), device.max_sm_clock_mhz);
+      }
+    }
     for (const gpu::NvmlValue& value : values) {
       if (value.device < gpu_tracks.size()) {
         file.Put(gpu_tracks[value.device], file.Name(value.series), value.value);

@@ -59,6 +59,51 @@ TEST(GpuThrottled, ReasonsFromCounters) {
   }
 }
 
+// Five steps of 10 ms; `reason` in every sample, and a clock of `mhz` out of 1980.
+Diagnosis Held(double reason, double mhz) {
+  DeviceSteps steps;
+  steps.Steps(5, 528);
+  for (int i = 0; i < 500; ++i) {
+    const auto put = [&](const char* track, const char* series, double value) {
+      steps.builder.AddCounter(i * 100'000 + 1, steps.builder.Intern(track),
+                               steps.builder.Intern(series), value);
+    };
+    put("GPU 0", "throttle_reasons", reason);
+    put("GPU 0", "sm_clock_mhz", mhz * (i % 4 == 0 ? 0.9 : 1.0));
+    put("GPU 0", "max_sm_clock_mhz", 1980);
+    put("machine", "throttled_usec", 1e6);
+  }
+  return DiagnoseTrace(steps.Finish());
+}
+
+TEST(GpuThrottled, PowerLimitUnderFullLoadIsNoFaultOfTheProgram) {
+  const Diagnosis diagnosis = Held(4, 1600);
+  const Finding* finding = FindingOf(diagnosis, "gpu-throttled");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title, "the device works as fast as its power limit allows");
+  EXPECT_EQ(finding->severity, Severity::kLow);
+  EXPECT_FALSE(finding->recoverable_ns);
+  EXPECT_EQ(FindingOf(Held(4, 1000), "gpu-throttled")->severity, Severity::kMedium);
+}
+
+TEST(GpuThrottled, HeatCostsWhatTheClockLost) {
+  const Diagnosis diagnosis = Held(0x20 | 0x4, 1000);
+  const Finding* finding = FindingOf(diagnosis, "gpu-throttled");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title, "the device is held below its clock by the power limit and heat");
+  EXPECT_EQ(finding->severity, Severity::kHigh);
+  EXPECT_TRUE(finding->recoverable_ns);
+}
+
+// Clocks of an idle device, clocks that were asked for, and a processor that is held back.
+TEST(GpuThrottled, LowClocksWithoutAReasonAreQuiet) {
+  for (const double reason : {0.0, 1.0, 2.0}) {
+    const Diagnosis diagnosis = Held(reason, 700);
+    EXPECT_EQ(FindingOf(diagnosis, "gpu-throttled"), nullptr) << reason;
+    EXPECT_EQ(WhyNotChecked(diagnosis, "gpu-throttled"), "");
+  }
+}
+
 analyze::SkewFacts Skew(Nanos wait) {
   analyze::SkewFacts skew;
   skew.matched = 50;

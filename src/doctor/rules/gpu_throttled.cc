@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <vector>
 
 #include "analyze/grouping.h"
 #include "base/text.h"
 #include "doctor/rank.h"
+#include "doctor/rules/gpu_clock.h"
 #include "doctor/rules/rules.h"
 #include "trace/record_again.h"
 
@@ -137,84 +137,9 @@ Slowdown CompareSteps(const Case& the_case, const analyze::WorkClasses& classes)
 
 // --- From counters ----------------------------------------------------------------------------
 
-// Samples in the steady steps that must say so: a single one is a passing peak of power.
-constexpr double kThrottledShare = 0.10;
-// A clock this far below the highest that the trace has seen, while the device is busy.
-constexpr double kLowClock = 0.92;
-// NVML's reasons that slow nobody down against his will: idle, and clocks that were asked for.
-constexpr std::uint64_t kHarmless = 0x1 | 0x2;
-
-struct CounterSays {
-  bool known = false, throttled = false;
-  double share = 0;  // of the samples
-  std::string series;
-  double highest = 0, lowest = 0;  // of a clock
-};
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
-CounterSays AskCounters(const Case& the_case) {
-  const trace::Trace& trace = the_case.trace;
-  const trace::Interval window = the_case.facts.steps.steady_window;
-  const trace::IntervalSet& busy = the_case.facts.timeline->main_device().busy;
-  struct Series {
-    std::string name;
-    bool reasons = false, clock = false;
-    std::uint64_t samples = 0, set = 0;
-    std::vector<double> values;
-  };
-  analyze::GroupIndex index;
-  std::vector<Series> all;
-  for (std::size_t i = 0; i < trace.counters.size(); ++i) {
-    const std::uint32_t id =
-        index.IdOf(analyze::PairKey(trace.counters.track[i], trace.counters.series[i]));
-    if (id == all.size()) {
-      Series& series = all.emplace_back();
-      series.name = std::string(trace.Name(trace.counters.track[i]));
-      const std::string_view own = trace.Name(trace.counters.series[i]);
-      if (!own.empty()) series.name += " " + std::string(own);
-      const std::string lower = Lower(series.name);
-      series.reasons = lower.find("throttle") != std::string::npos;
-      series.clock = !series.reasons && lower.find("clock") != std::string::npos &&
-                     lower.find("mem") == std::string::npos;
-    }
-    Series& series = all[id];
-    const Nanos time = trace.counters.time_ns[i];
-    const double value = trace.counters.value[i];
-    if (!(value >= 0) || time < window.begin_ns || time >= window.end_ns) continue;
-    if (series.reasons) {
-      ++series.samples;
-      const auto bits = static_cast<std::uint64_t>(std::min(value, 1e15));
-      const bool mask = Lower(series.name).find("reason") != std::string::npos;
-      if (mask ? (bits & ~kHarmless) != 0 : value > 0) ++series.set;
-    } else if (series.clock && busy.LengthWithin({time, time + 1}) > 0) {
-      series.values.push_back(value);
-    }
-  }
-  CounterSays says;
-  for (Series& series : all) {
-    if (series.clock && series.values.size() >= 2) {
-      says.highest = *std::max_element(series.values.begin(), series.values.end());
-      series.samples = series.values.size();
-      for (const double value : series.values) {
-        if (value < kLowClock * says.highest) ++series.set;
-      }
-      says.lowest = *std::min_element(series.values.begin(), series.values.end());
-    }
-    if (series.samples == 0) continue;
-    says.known = true;
-    const double share = static_cast<double>(series.set) / static_cast<double>(series.samples);
-    if (share < kThrottledShare || share < says.share) continue;
-    says.throttled = true;
-    says.share = share;
-    says.series = series.name;
-  }
-  return says;
-}
+// Of the clock. What a large device loses at its own power limit under full load is less; a limit
+// that costs a third was set by somebody.
+constexpr double kLimitedBySomebody = 1.0 / 3;
 
 Finding NewFinding() {
   Finding finding;
@@ -229,20 +154,55 @@ Finding NewFinding() {
   return finding;
 }
 
+Severity SeverityOf(const GpuClock& clock) {
+  if (clock.only_power()) {
+    return clock.lost() >= kLimitedBySomebody ? Severity::kMedium : Severity::kLow;
+  }
+  if (clock.mhz <= 0) return clock.share >= 0.5 ? Severity::kHigh : Severity::kMedium;
+  return clock.lost() >= kHighShare     ? Severity::kHigh
+         : clock.lost() >= kMediumShare ? Severity::kMedium
+                                        : Severity::kLow;
+}
+
+// `busy_ns`: of the device, a step.
+Finding FromCounters(const GpuClock& clock, double busy_ns) {
+  Finding finding = NewFinding();
+  finding.severity = SeverityOf(clock);
+  const std::string holds = clock.WhatHolds();
+  finding.title = clock.only_power() ? "the device works as fast as its power limit allows"
+                  : holds.empty()    ? "the device is held below its clock"
+                                  : fmt::format("the device is held below its clock by {}", holds);
+  finding.evidence.push_back(fmt::format("{} of the samples of \"{}\" in the steady steps say so",
+                                         Percent(clock.share), clock.series));
+  const double gain = clock.lost() * busy_ns;
+  if (clock.lost() > 0) {
+    finding.evidence.push_back(
+        fmt::format("{:.0f} of {:.0f} MHz on average while it is busy: kernels would take up to "
+                    "{:.2f} ms a step less",
+                    clock.mhz, clock.highest_mhz, gain / 1e6));
+  }
+  if (clock.only_power()) {
+    finding.evidence.emplace_back(
+        "no fault of the program: dense work on a large device draws all the power it may have");
+    finding.recoverable_ns = Known<double>::Absent("no change of the program gives it back");
+  } else if (clock.lost() > 0) {
+    finding.recoverable_ns = gain;
+  }
+  return finding;
+}
+
 }  // namespace
 
 Judgement JudgeGpuThrottled(const Case& the_case) {
   if (the_case.trace.device.size() == 0) return Judgement::Quiet();  // a program without a device
   if (!the_case.facts.timeline) return Judgement::Missing(the_case.facts.timeline.why_not());
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
-  const CounterSays counters = AskCounters(the_case);
-  if (counters.throttled) {
-    Finding finding = NewFinding();
-    finding.title = "the device is held below its clock";
-    finding.severity = counters.share >= 0.5 ? Severity::kHigh : Severity::kMedium;
-    finding.evidence.push_back(fmt::format("{} of the samples of \"{}\" in the steady steps say so",
-                                           Percent(counters.share), counters.series));
-    return Judgement::Fires(std::move(finding));
+  const GpuClock clock = AskGpuClock(the_case);
+  if (clock.held) {
+    const auto steps = static_cast<double>(std::max<std::size_t>(the_case.steps(), 1));
+    const Nanos busy = the_case.facts.timeline->main_device().busy.LengthWithin(
+        the_case.facts.steps.steady_window);
+    return Judgement::Fires(FromCounters(clock, static_cast<double>(busy) / steps));
   }
   Slowdown kernels;
   if (the_case.steps() >= kParts) {
@@ -267,7 +227,7 @@ Judgement JudgeGpuThrottled(const Case& the_case) {
                     Percent(kernels.share)));
     return Judgement::Fires(std::move(finding));
   }
-  if (counters.known || kernels.comparable) return Judgement::Quiet();
+  if (clock.known || kernels.comparable) return Judgement::Quiet();
   return Judgement::Missing(
       the_case.steps() < kParts
           ? fmt::format("clocks are not in this trace, and kernels that slow down show over {} "
