@@ -66,7 +66,9 @@ void BlameTheProgram(const Crowd& crowd, Finding& finding) {
       half);
 }
 
-// Of what the program wanted, that it did not get. Below it other programs hardly matter.
+// Of the time, that the step's thread wanted a core and got none; where it was not looked at, of
+// what the program wanted. Below it other programs hardly matter: a loader that sleeps wants
+// little.
 constexpr double kMuchWaiting = 0.2, kMostlyWaiting = 0.5;
 
 void BlameOthers(const Crowd& crowd, Finding& finding) {
@@ -78,9 +80,10 @@ void BlameOthers(const Crowd& crowd, Finding& finding) {
   finding.title = fmt::format("other programs on this machine take {} of {} cores", Times(others),
                               Times(crowd.cores.mean()));
   finding.confidence = Confidence::kMedium;
-  finding.severity = waited >= kMostlyWaiting ? Severity::kHigh
-                     : waited >= kMuchWaiting ? Severity::kMedium
-                                              : Severity::kLow;
+  const double lost = crowd.step ? crowd.step->waiting : waited;
+  finding.severity = lost >= kMostlyWaiting && crowd.step ? Severity::kHigh
+                     : lost >= kMuchWaiting               ? Severity::kMedium
+                                                          : Severity::kLow;
   finding.evidence.push_back(
       fmt::format("{} threads want to run on {} cores, and {} of them are this program's",
                   Times(crowd.runnable.mean()), Times(crowd.cores.mean()), Times(own.wanted())));
