@@ -101,10 +101,12 @@ class InputBound : public Edit {
     if (choice_.cores > 0 && guess != Guess::kMost) {
       const double between =
           static_cast<double>(model.graph().window.length()) / fetches.count - fetches.work_ns;
-      // Loading may be waiting for a disk, which takes no core; at most it does not (kMost).
+      // What waits for a disk takes no core; where that was not seen, at most it does (kMost).
       // Operators of the host may use every core, so that at the least nothing runs beside them.
-      apart = guess == Guess::kLeast && !device ? work / std::min(workers, choice_.cores) + between
-                                                : std::max(apart, (work + between) / choice_.cores);
+      const double at_once = choice_.cores / choice_.on_core;
+      apart = guess == Guess::kLeast && !device
+                  ? work / std::min(workers, at_once) + between
+                  : std::max(apart, (work * choice_.on_core + between) / choice_.cores);
       // Workers never make it slower than loading in the process itself.
       apart = std::min(apart, fetches.work_ns + between);
     }
@@ -113,6 +115,21 @@ class InputBound : public Edit {
 
   const WorkerChoice choice_;
 };
+
+// At least: making tensors and sending them to another process takes a core.
+constexpr double kLeastOnCore = 0.1;
+
+// Share of loading in the step's own thread that it wanted a core for, at most: all that the thread
+// wanted may have been for loading. 1 where nobody counted.
+double OnCore(const Model& model, double step_ns, double loading_ns) {
+  const trace::Trace& trace = model.trace();
+  const trace::Thread& thread = trace.threads[model.graph().lanes[0].row];
+  if (thread.process == trace::kNoRow || loading_ns <= 0) return 1;
+  const auto demand = analyze::ReadStepDemand(trace, model.facts().steps.host_window,
+                                              trace.processes[thread.process].pid, thread.tid);
+  if (!demand) return 1;
+  return std::clamp((demand->running + demand->waiting) * step_ns / loading_ns, kLeastOnCore, 1.0);
+}
 
 }  // namespace
 
@@ -129,8 +146,11 @@ WorkerChoice ChooseWorkers(const Model& model) {
   // has one thread where the main process may use all, so it is given twice the time (assumed).
   const double needed =
       choice.times ? std::ceil(step / rest) : std::ceil(2 * *loader.per_step_ns / rest) + 1;
-  // More workers than cores only wait for each other.
-  const double most = choice.cores > 0 ? std::clamp(choice.cores, 2.0, kMostWorkers) : kMostWorkers;
+  if (!choice.times) choice.on_core = OnCore(model, step, *loader.per_step_ns);
+  // More workers than cores only wait for each other, as far as they compute.
+  const double most = choice.cores > 0
+                          ? std::clamp(std::floor(choice.cores / choice.on_core), 2.0, kMostWorkers)
+                          : kMostWorkers;
   choice.count = static_cast<int>(std::clamp(needed, 2.0, most));
   choice.enough = needed <= most;
   return choice;

@@ -11,7 +11,8 @@ struct WorkerChoice {
   // trace does not tell.
   int count = 0;
   bool times = false;
-  double cores = 0;     // that the program may use; 0: not known
+  double cores = 0;    // that the program may use; 0: not known
+  double on_core = 1;  // share of loading that takes a core; the rest waits for a disk or a network
   bool enough = false;  // false: the most that is proposed may still be too few
 };
 

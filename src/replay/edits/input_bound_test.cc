@@ -75,6 +75,30 @@ TEST(InputBound, OneCoreGivesNothingThatIsSure) {
   EXPECT_NEAR(Fixed(r).likely_ns, 30e6, 0.2e6);
 }
 
+// Loading 20 of 30 ms, and the thread wants a core 6 ms of each step: the rest of loading is
+// waiting, which more workers than the two cores can do. Nothing is left but the other 10 ms.
+TEST(InputBound, WorkersThatWaitNeedNoCore) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 12, 30'000);
+  trace::Builder& builder = sketch.builder();
+  for (int i = 0; i < 12; ++i) {
+    const double at = 1000 + i * 30'000.0;
+    sketch.Annotation(kInProcess, at, at + 20'000).Op("aten::mm", at + 20'000, at + 29'990);
+    const auto put = [&](const std::string& track, const char* series, double value) {
+      builder.AddCounter(TraceSketch::Ns(at + 5000), builder.Intern(track), builder.Intern(series),
+                         value);
+    };
+    const std::string thread = "thread 1/" + std::to_string(TraceSketch::kMain) + " python";
+    put("machine", "cpu_cores", 2);
+    put(thread, "cpu_seconds", 0.15 * 0.03 * i);
+    put(thread, "wait_for_core_seconds", 0.05 * 0.03 * i);
+  }
+  const Replayed r(std::move(sketch));
+  EXPECT_NEAR(ChooseWorkers(r.model()).on_core, 0.3, 0.01);
+  EXPECT_EQ(ChooseWorkers(r.model()).count, 5);
+  EXPECT_NEAR(Fixed(r).likely_ns, 10.4e6, 0.3e6);
+}
+
 // 28 of 30 ms: 15 times as many are needed; on four cores four times is all that is proposed.
 TEST(InputBound, WorkersThatExistAreMultiplied) {
   const Replayed many = Loading(kWithWorkers, 28, 0);
