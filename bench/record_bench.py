@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs: steps of real scripts under `hone run`, against the same scripts bare.
 
-    record_bench.py [--hone build/hone] [--repeats 5] [--peers] WORKLOAD…
+    record_bench.py [--hone build/hone] [--repeats 5] [--kinds hone,…] WORKLOAD…
 
 A workload is NAME=SCRIPT,ARGS…;BLOCK[;BLOCK] where a block is FIRST-LAST step; the first lies in
-the recorded window, the second after it. Without one, a small CPU job is used. Every measurement
-is a fresh process; the kinds take turns (A B C, C B A, …), and so do the workloads, so drift of the
+the recorded window, the second after it. Without one, a small CPU job is used. Kinds: hone
+(the default); again (the bare script once more: what this machine can tell apart); tune (as `hone tune`
+starts it for its proof, with no treatment: what standing inside costs. Steps 3, 24, 96, 384 and 1536 are
+looked at and never count, so blocks lie between them); profiler-light and profiler-full (torch.profiler).
+Every measurement is a fresh process; the kinds take turns (A B C, C B A, …), and so do the workloads, so drift of the
 machine hits all alike. Prints the ratio to the bare run of the same round: median, least and greatest.
 """
 import argparse
@@ -30,6 +33,27 @@ def parse(text):
     return name, command.split(","), blocks
 
 
+def injected_folder(hone):
+    """Where the binary's Python lies, beside an installed tree or a build folder."""
+    home = pathlib.Path(hone).resolve().parent.parent
+    for place in (home / "lib/hone/python/inject", home / "python/inject"):
+        if place.is_dir():
+            return place
+    sys.exit(f"no Python package beside {hone}: build it or give --hone")
+
+
+def as_tune_starts_it(hone, folder):
+    """The environment of a trial that has no treatment and more steps than the script."""
+    trial = folder / "trial"
+    shutil.rmtree(trial, ignore_errors=True)
+    trial.mkdir()
+    order = {"version": 1, "recipe": [], "seed_offset": 0, "steps": 10**9, "seconds": 0, "describe": False,
+             "recorded": False, "compared": True, "guard_steps": 0, "guard_s": 0, "treatments": ""}
+    (trial / "order.json").write_text(json.dumps(order))
+    path = os.pathsep.join(filter(None, [str(injected_folder(hone)), os.environ.get("PYTHONPATH")]))
+    return {"PYTHONPATH": path, "HONE_BENCH_DIR": str(trial), "HONE_TUNE": str(trial / "order.json")}
+
+
 def run(options, kind, command, blocks, folder):
     """Times of the blocks in milliseconds a step, and what hone left behind."""
     out = folder / "times.json"
@@ -44,8 +68,11 @@ def run(options, kind, command, blocks, folder):
         shutil.rmtree(recording, ignore_errors=True)
         child = [options.hone, "run", "--out", str(recording), "--steps", str(last + 5), "--"] + child
     log = folder / f"{kind}.log"
+    more = as_tune_starts_it(options.hone, folder) if kind == "tune" else {}
     with open(log, "wb") as output:
-        done = subprocess.run(child, stdout=output, stderr=output, check=False, env=os.environ)
+        done = subprocess.run(child, stdout=output, stderr=output, check=False, env={**os.environ, **more})
+    if kind == "tune" and done.returncode == 0 and not list((folder / "trial").glob("tune-*.json")):
+        raise RuntimeError("tune: the injected Python left no report: it was not there")
     if done.returncode != 0 or not out.exists():
         raise RuntimeError(f"{kind}: exit {done.returncode}; {log.read_text(errors='replace')[-4000:]}")
     return json.loads(out.read_text())
@@ -88,11 +115,11 @@ def main():
     parser.add_argument("--hone", default=str(HERE.parent / "build" / "hone"))
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--budget", type=float, help="seconds: start no round that would end later")
-    parser.add_argument("--peers", action="store_true", help="torch.profiler too, light and full")
+    parser.add_argument("--kinds", default="hone", help="again, hone, tune, profiler-light, profiler-full")
     parser.add_argument("--json", help="every measurement goes here, as soon as it is there")
     parser.add_argument("workloads", nargs="*", default=DEFAULT)
     options = parser.parse_args()
-    kinds = ["bare", "hone"] + (["profiler-light", "profiler-full"] if options.peers else [])
+    kinds = ["bare", *options.kinds.split(",")]
     results = [Result(text) for text in options.workloads]
     began, longest = time.monotonic(), 0.0
     with tempfile.TemporaryDirectory() as folder:
