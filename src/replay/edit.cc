@@ -27,6 +27,8 @@ std::span<const EditInfo> AllEdits() {
       EditInfo{"blocking-copy", "copies from pinned memory do not hold the host", FindBlockingCopy},
       EditInfo{"host-sync", "the host does not wait for results in the step", FindHostSync},
       EditInfo{"kv-cache-unused", "every step computes one token", FindKvCache},
+      EditInfo{"bf16-autocast", "the forward pass runs under autocast in bfloat16",
+               FindBf16Autocast, true},
       EditInfo{"naive-attention", "attention runs as one fused kernel", FindNaiveAttention},
       EditInfo{"no-tensor-cores", "matrix work runs on tensor cores", FindNoTensorCores},
       EditInfo{"layout-conversion", "tensors keep the layout that kernels want",

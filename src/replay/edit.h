@@ -40,6 +40,9 @@ struct EditInfo {
   const char* what;  // one clause: "batches are ready when asked for"
   // Absent: nothing in this trace to change (or no way to tell), with the reason.
   Known<std::unique_ptr<Edit>> (*find)(const Model& model);
+  // Another remedy for what a fix cures, and one that may harm: no rule asks for it, and `all` does
+  // not mean it.
+  bool offered = false;
 };
 
 // In the order in which they are applied: the recorder's own cost first, then what shortens host

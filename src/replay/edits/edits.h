@@ -24,6 +24,7 @@ FoundEdit FindPageableCopy(const Model& model);
 FoundEdit FindBlockingCopy(const Model& model);
 FoundEdit FindHostSync(const Model& model);
 FoundEdit FindKvCache(const Model& model);
+FoundEdit FindBf16Autocast(const Model& model);
 FoundEdit FindNaiveAttention(const Model& model);
 FoundEdit FindNoTensorCores(const Model& model);
 FoundEdit FindLayoutConversion(const Model& model);

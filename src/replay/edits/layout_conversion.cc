@@ -2,6 +2,7 @@
 // layout-conversion: channels_last throughout, so that nothing is converted around convolutions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "replay/edits/edits.h"
@@ -35,6 +36,11 @@ class LayoutConversion : public Edit {
       const RowId call = model.trace().device.api[graph.tasks[work].row];
       if (call == trace::kNoRow || graph.of_host[call] == kNoTask) continue;
       plan.RemoveLaunch(graph, graph.of_host[call], 0);
+    }
+    const double gone = guess == Guess::kLeast ? 2.0 / 3 : 1.0;
+    for (TaskId t = 0; t < plan.layout_ns.size(); ++t) {
+      const auto layout = static_cast<Nanos>(gone * static_cast<double>(plan.layout_ns[t]));
+      plan.duration_ns[t] -= std::min(plan.duration_ns[t], layout);
     }
   }
 

@@ -20,11 +20,15 @@ class NaiveAttention : public Edit {
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     for (const Attention& attention : found_) {
-      const Range3& gain = attention.half ? kGainHalf : kGainFp32;
+      const bool half =
+          attention.half || (!attention.forward.empty() &&
+                             plan.MatrixOf(attention.forward.front()) == MatrixMode::kHalf);
+      const Range3& gain = half ? kGainHalf : kGainFp32;
       for (const std::vector<TaskId>* work : {&attention.forward, &attention.backward}) {
         if (work->empty()) continue;
         const double fused = PlannedTime(*work, plan) / gain.At(guess);
         ReplaceByOne(model, *work, static_cast<Nanos>(fused), kDispatchShare, plan);
+        plan.SetMatrix(work->front(), MatrixMode::kFused);
       }
     }
   }

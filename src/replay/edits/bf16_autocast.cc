@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// bf16-autocast: torch.autocast("cuda", torch.bfloat16) around the forward pass. Products by their
+// own roofline, streams by their bytes, and the casts that come with it, on device and host.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "replay/edits/autocast.h"
+#include "replay/edits/edits.h"
+#include "replay/edits/product_gains.h"
+
+namespace hone::replay {
+namespace {
+
+using analyze::KernelFamily;
+using analyze::KernelTraits;
+using analyze::MatrixUnit;
+using analyze::Precision;
+using trace::kNoRow;
+using trace::RowId;
+
+// Of a product's gain beyond 1, and where no shapes tell its size and alignment.
+constexpr Range3 kOfGain = {0.7, 1.0, 1.3}, kOfGainUnshaped = {0.5, 1.0, 1.3};
+// Of the time that fewer bytes save; streams of ResNet-50 took 0.49 to 0.50 in bfloat16 (H200).
+constexpr Range3 kOfSaved = {0.75, 1.0, 1.05};
+// A kernel over few elements is latency (as in unfused-optimizer).
+constexpr double kKernelLatencyNs = 1'500;
+// A cast on the host, in operators over one tensor: 17.4 us against 14.4 forward and 23.4 against
+// 19.3 backward in a recording of ResNet-50 under autocast.
+constexpr Range3 kCastHost = {1.8, 1.2, 0.8};
+// Casting activations, against the kernels beside it.
+constexpr Range3 kOfCast = {1.3, 1.0, 0.7};
+// Convolutions against TF32. In channels-last order twice the rate, less what memory bounds. In
+// NCHW cuDNN has TF32 kernels that take it as it is, and converts around nearly every bfloat16 one:
+// 5.2 ms of conversions beside 3.1 of products (a stack of 3x3, H200); ResNet-50's products alone
+// take 5.0 ms in bfloat16, 14 with TF32 in NCHW: 14 / (5.0 · 2.7) = 1.04 to 14 / 12, by its bytes.
+constexpr Range3 kConvolutionLast = {1.3, 1.8, 2.0}, kConvolutionFirst = {0.8, 1.1, 1.6};
+constexpr double kConversionShare = 0.6;
+// Batch norms leave cuDNN, which torch asks for no bfloat16. In channels-last order 0.60 of the
+// time (ResNet-50, 10.8 ms to 6.4); torch's own NCHW kernels give each channel one block.
+constexpr Range3 kBatchNormLast = {0.8, 0.6, 0.5}, kBatchNormFirst = {1.8, 1.0, 0.6};
+// Fused attention in fp32 on plain cores against bfloat16: GPT-2, 23 ms to 6.8. Not measured from
+// TF32: half.
+constexpr double kFusedAttention = 3.4, kFusedAttentionTf32 = 1.7;
+// Matrix work in half precision already: more than this share, and autocast is there.
+constexpr double kAlready = 0.5;
+// Of the kernels' time, what operators must account for.
+constexpr double kLeastWithOperators = 0.5;
+
+bool IsHalfAlready(Precision precision) {
+  return precision == Precision::kBf16 || precision == Precision::kFp16 ||
+         precision == Precision::kFp8 || precision == Precision::kFp4;
+}
+bool IsMatrix(KernelFamily family) {
+  return family == KernelFamily::kMatmul || family == KernelFamily::kConvolution ||
+         family == KernelFamily::kAttention;
+}
+
+struct Target {
+  TaskId task = kNoTask;
+  Range3 left = {1, 1, 1};  // of its duration above latency
+  double layout = 0;        // of what is left, for converting layouts
+  bool half = false;
+};
+struct Cast {
+  TaskId work = kNoTask;  // that waits for it
+  TaskId host = kNoTask;  // host code before its launch
+  int count = 0;
+  double streams_ns = 0, parameters_ns = 0;
+};
+
+struct Found {
+  std::vector<Target> targets;
+  std::vector<Cast> casts;
+  std::vector<TaskId> typical;  // launches of operators over tensors
+  double matrix_ns = 0;
+  bool shapes = false;
+};
+
+class Bf16Autocast : public Edit {
+ public:
+  explicit Bf16Autocast(Found found) : found_(std::move(found)) {}
+
+  void Apply(const Model& model, Guess guess, Plan& plan) const override {
+    const Graph& graph = model.graph();
+    const double cast_host = kCastHost.At(guess) * TypicalHost(graph, plan);
+    plan.layout_ns.resize(graph.tasks.size(), 0);
+    for (const Target& target : found_.targets) {
+      const auto before = static_cast<double>(plan.duration_ns[target.task]);
+      const double latency = std::min(before, kKernelLatencyNs);
+      const double after = latency + (before - latency) * target.left.At(guess);
+      plan.duration_ns[target.task] = static_cast<Nanos>(after);
+      plan.layout_ns[target.task] = static_cast<Nanos>(target.layout * after);
+      if (target.half) plan.SetMatrix(target.task, MatrixMode::kHalf);
+    }
+    const double each = kKernelLatencyNs + static_cast<double>(graph.turnaround_ns);
+    for (const Cast& cast : found_.casts) {
+      plan.duration_ns[cast.work] +=
+          static_cast<Nanos>(kOfCast.At(guess) * cast.streams_ns + cast.parameters_ns +
+                             each * static_cast<double>(cast.count));
+      if (cast.host != kNoTask) {
+        plan.duration_ns[cast.host] +=
+            static_cast<Nanos>(cast_host * static_cast<double>(cast.count));
+      }
+    }
+  }
+
+  std::string Scope(const Model& model) const override {
+    const auto steps = static_cast<double>(model.graph().steps);
+    int casts = 0;
+    for (const Cast& cast : found_.casts) casts += cast.count;
+    return fmt::format("{:.2f} ms of matrix work a step in bfloat16, {:.0f} casts a step{}",
+                       found_.matrix_ns / 1e6 / steps, static_cast<double>(casts) / steps,
+                       found_.shapes ? "" : "; sizes and alignment not known without shapes");
+  }
+
+ private:
+  // Host time of an operator over one tensor here and as planned: the lower quartile, since Python
+  // between operators is not a cast's.
+  double TypicalHost(const Graph& graph, const Plan& plan) const {
+    std::vector<Nanos> times;
+    times.reserve(found_.typical.size());
+    for (const TaskId call : found_.typical) {
+      const TaskId before = graph.before[call];
+      const bool host = before != kNoTask && graph.tasks[before].kind == TaskKind::kHost;
+      times.push_back(plan.duration_ns[call] + (host ? plan.duration_ns[before] : 0));
+    }
+    if (times.empty()) return 0;
+    const auto at = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 4);
+    std::nth_element(times.begin(), at, times.end());
+    return static_cast<double>(*at);
+  }
+
+  const Found found_;
+};
+
+class Finder {
+ public:
+  explicit Finder(const Model& model)
+      : model_(model), peaks_(*model.peaks()), products_(model, MatrixFormat::Bf16(peaks_)) {}
+
+  Found Find(const std::vector<AutocastCall>& calls) {
+    found_.shapes = products_.has_shapes();
+    nchw_ = IsNchw(calls);
+    for (const AutocastCall& call : calls) {
+      for (const TaskId task : call.work) AddTarget(call, task);
+      AddCasts(call);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  // By the first kernel of each convolution whose name tells the layout of what it is given. NCHW
+  // is what programs have that say nothing.
+  bool IsNchw(const std::vector<AutocastCall>& calls) const {
+    std::int64_t first = 0, last = 0;
+    for (const AutocastCall& call : calls) {
+      if (call.kind != CallKind::kConvolution) continue;
+      for (const TaskId task : call.work) {
+        const std::string_view name = model_.trace().DeviceName(model_.graph().tasks[task].row);
+        const auto has = [&](std::string_view word) {
+          return name.find(word) != std::string_view::npos;
+        };
+        const bool nchw = has("nchwToNhwc") || has("nchwToFolded") || has("nchwkcrs");
+        if (!nchw && !has("nhwcToNchw") && !has("nhwckrsc") && !has("_nhwc_")) continue;
+        ++(nchw ? first : last);
+        break;
+      }
+    }
+    return first >= last;
+  }
+
+  Range3 LeftOfGain(double gain) const {
+    const Range3& of = found_.shapes ? kOfGain : kOfGainUnshaped;
+    return {1 / (1 + of.least * (gain - 1)), 1 / (1 + of.likely * (gain - 1)),
+            1 / (1 + of.most * (gain - 1))};
+  }
+  static Range3 LeftOfBytes(double left) {
+    return {1 - kOfSaved.least * (1 - left), 1 - kOfSaved.likely * (1 - left),
+            1 - kOfSaved.most * (1 - left)};
+  }
+  Range3 LeftOfConvolution(bool plain) const {
+    const Range3& over = nchw_ ? kConvolutionFirst : kConvolutionLast;
+    const double tf32 = plain ? ConvolutionGain(peaks_) : 1;
+    return {1 / (tf32 * over.least), 1 / (tf32 * over.likely), 1 / (tf32 * over.most)};
+  }
+
+  void AddTarget(const AutocastCall& call, TaskId task) {
+    const Task& kernel = model_.graph().tasks[task];
+    const KernelTraits& traits = model_.Traits(kernel.row);
+    if (IsHalfAlready(traits.precision)) return;
+    const bool plain = traits.matrix_unit != MatrixUnit::kYes;
+    const std::string_view op = model_.trace().HostName(call.op);
+    Target target{task, {1, 1, 1}, 0, call.half};
+    if (call.half && IsMatrix(traits.family)) {
+      found_.matrix_ns += static_cast<double>(kernel.duration_ns);
+    }
+    if (call.kind == CallKind::kConvolution && op.find("depthwise") == std::string_view::npos) {
+      target.left = LeftOfConvolution(plain);
+      target.layout = nchw_ ? kConversionShare : 0;
+    } else if (call.kind == CallKind::kBatchNorm && call.half) {
+      target.left = nchw_ ? kBatchNormFirst : kBatchNormLast;
+      target.layout = nchw_ ? 1 - kBatchNormLast.likely : 0;
+    } else if (call.kind == CallKind::kProduct && traits.family == KernelFamily::kAttention) {
+      target.left = LeftOfGain(plain ? kFusedAttention : kFusedAttentionTf32);
+    } else if (call.kind == CallKind::kProduct && traits.family == KernelFamily::kMatmul) {
+      target.left = LeftOfGain(products_.Of(kernel));
+    } else {
+      target.left = LeftOfBytes(call.kind == CallKind::kStream ? call.left : 0.5);
+    }
+    if (target.left.likely != 1 || target.half) found_.targets.push_back(target);
+  }
+
+  void AddCasts(const AutocastCall& call) {
+    const Graph& graph = model_.graph();
+    const RowId api = model_.trace().device.api[graph.tasks[call.work.front()].row];
+    const TaskId launch = api == kNoRow ? kNoTask : graph.of_host[api];
+    if (call.kind == CallKind::kStream && launch != kNoTask) found_.typical.push_back(launch);
+    if (call.casts == 0) return;
+    Cast cast{call.work.front(), launch, call.casts, call.cast_ns, 0};
+    const double bandwidth = 0.85 * peaks_.memory_gbytes_per_s;  // bytes a nanosecond
+    if (call.parameters > 0 && bandwidth > 0) {
+      cast.parameters_ns = 6 * products_.SmallerMatrix(call.op) / bandwidth;
+    }
+    found_.casts.push_back(cast);
+  }
+
+  const Model& model_;
+  const analyze::DevicePeaks& peaks_;
+  ProductGains products_;
+  bool nchw_ = true;
+  Found found_;
+};
+
+// Why autocast has nothing to change here; empty: it has.
+std::string WhyNot(const Model& model) {
+  double matrix = 0, half = 0, all = 0, with_operator = 0;
+  for (const Task& task : model.graph().tasks) {
+    if (task.kind != TaskKind::kKernel) continue;
+    const KernelTraits& traits = model.Traits(task.row);
+    const auto duration = static_cast<double>(task.duration_ns);
+    all += duration;
+    if (model.trace().device.op[task.row] != kNoRow) with_operator += duration;
+    if (!IsMatrix(traits.family)) continue;
+    matrix += duration;
+    if (IsHalfAlready(traits.precision)) half += duration;
+  }
+  if (matrix <= 0) return "no matrix product or convolution runs on the device in the steps";
+  if (half > kAlready * matrix) {
+    const auto steps = static_cast<double>(model.graph().steps);
+    return fmt::format("{:.2f} of {:.2f} ms of matrix work a step are in half precision already",
+                       half / 1e6 / steps, matrix / 1e6 / steps);
+  }
+  if (with_operator < kLeastWithOperators * all) {
+    return "no operators around the kernels in this trace, so their types cannot be followed; "
+           "record CPU activities too";
+  }
+  return {};
+}
+
+}  // namespace
+
+FoundEdit FindBf16Autocast(const Model& model) {
+  if (!model.peaks()) return FoundEdit::Absent(model.peaks().why_not());
+  if (model.peaks()->bf16 <= 0) return FoundEdit::Absent("this device has no units for bfloat16");
+  const std::string why = WhyNot(model);
+  if (!why.empty()) return FoundEdit::Absent(why);
+  Found found = Finder(model).Find(FollowAutocast(model));
+  if (found.matrix_ns <= 0) {
+    return FoundEdit::Absent("no operator that autocast runs in bfloat16 launches matrix work");
+  }
+  return FoundEdit(std::make_unique<Bf16Autocast>(std::move(found)));
+}
+
+}  // namespace hone::replay

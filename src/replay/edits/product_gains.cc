@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/edits/product_gains.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyze/flops.h"
+
+namespace hone::replay {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+
+// Of its peak, what an fp32 matmul on plain cores reaches (H200, GPT-2 and 4,096-wide layers).
+constexpr double kFp32Reached = 0.87;
+// Of theirs, what the matrix units reach with TF32, measured on an H200: 0.66 in the layers of
+// GPT-2, ViT-B and BERT (10 to 46 GFLOP a product; 0.4 to 0.9 each), 0.75 in
+// 4,096-wide layers; 0.30 in batched products, whose inner size is a head's; 0.28 where a size is
+// no multiple of four (GPT-2's vocabulary of 50,257). Products too small to fill the device less.
+// The same with bfloat16 for products that take as long, which have twice the FLOPs: 0.63 to 0.76
+// in GPT-2's layers of 29 and 39 GFLOP, 0.48 in those of 10, 0.72 to 0.83 in its vocabulary (a
+// recording of the compiled program), 0.72 in layers of 8,192.
+constexpr double kReachedLayer = 0.66, kReachedLarge = 0.75;
+constexpr double kReachedBatched = 0.30, kReachedMisaligned = 0.28;
+constexpr double kLayerFlops = 46e9, kLargeFlops = 325e9, kSmallFlops = 5e9, kSmallPower = 0.35;
+// bfloat16 with one element an access took 5.5 times as long as with eight, for 4,095-wide layers.
+constexpr double kMisalignedHalf = kReachedLarge / 5.5;
+// Convolutions reach less of the fp32 peak to begin with: ResNet-50's took 4.4 times as long as
+// with TF32, a stack of 3x3 ones 4 times, conversions of layout included.
+constexpr double kConvolutionGain = 4.2;
+// An H200's ratio of TF32 to fp32 peak, at which that gain was measured.
+constexpr double kMeasuredRatio = 494.7 / 66.9;
+// Of the data sheet's bandwidth, what large kernels reach; a measured figure was reached.
+constexpr double kBandwidthReached = 0.85;
+
+double ReachedByUnits(double flops) {
+  if (flops < kSmallFlops) return kReachedLayer * std::pow(flops / kSmallFlops, kSmallPower);
+  const double slope = (kReachedLarge - kReachedLayer) / std::log10(kLargeFlops / kLayerFlops);
+  const double reached = kReachedLayer + slope * std::log10(flops / kLayerFlops);
+  return std::clamp(reached, kReachedLayer, kReachedLarge);
+}
+
+bool IsBatched(const trace::Trace& trace, RowId op) {
+  return op != kNoRow && trace.HostName(op).find("bmm") != std::string_view::npos;
+}
+
+std::vector<analyze::ArgumentShape> ArgumentsOf(const trace::Trace& trace, std::uint32_t row) {
+  const trace::OpDetail& detail = trace.op_details[row];
+  return analyze::ParseArguments(trace.Name(detail.dims), trace.Name(detail.types),
+                                 trace.Name(detail.concrete));
+}
+
+}  // namespace
+
+MatrixFormat MatrixFormat::Tf32(const analyze::DevicePeaks& peaks) {
+  return {peaks.tf32, 1, 1, kReachedMisaligned, 4};
+}
+
+MatrixFormat MatrixFormat::Bf16(const analyze::DevicePeaks& peaks) {
+  const double scale = peaks.tf32 > 0 && peaks.bf16 > 0 ? peaks.tf32 / peaks.bf16 : 0.5;
+  return {peaks.bf16, scale, 0.5, kMisalignedHalf, 8};
+}
+
+double ConvolutionGain(const analyze::DevicePeaks& peaks) {
+  if (peaks.tf32 <= peaks.fp32 || peaks.fp32 <= 0) return 1;
+  return kConvolutionGain * (peaks.tf32 / peaks.fp32) / kMeasuredRatio;
+}
+
+ProductGains::ProductGains(const Model& model, const MatrixFormat& format)
+    : model_(model), peaks_(*model.peaks()), format_(format) {
+  if (!model.facts().trust.present.shapes) return;
+  calls_ = std::make_unique<analyze::ModelledCalls>(model.trace());
+  aligned_.resize(calls_->entries().size(), kUnseen);
+  time_ns_.resize(model.trace().host.size(), 0);
+  for (const Task& task : model.graph().tasks) {
+    if (task.kind != TaskKind::kKernel) continue;
+    const RowId owner = OwnerOf(model.trace().device.op[task.row]);
+    if (owner != kNoRow) time_ns_[owner] += task.duration_ns;
+  }
+}
+
+double ProductGains::Of(const Task& task) {
+  const RowId op = model_.trace().device.op[task.row];
+  const bool batched = IsBatched(model_.trace(), op);
+  double seconds = static_cast<double>(task.duration_ns) / 1e9;
+  double flops = FlopsAsRun(task, batched), bytes = 0;
+  bool aligned = true;
+  if (const RowId owner = OwnerOf(op); owner != kNoRow) {
+    const std::uint32_t entry = calls_->EntryOf(owner);
+    seconds = static_cast<double>(time_ns_[owner]) / 1e9;
+    flops = calls_->entries()[entry].work.flops;
+    bytes = format_.bytes_scale * calls_->entries()[entry].work.bytes;
+    aligned = IsAligned(entry);
+  }
+  double reached = aligned ? ReachedByUnits(format_.flops_scale * flops) : format_.misaligned;
+  if (batched) reached = std::min(reached, kReachedBatched);
+  const double compute = flops / (reached * format_.tflops * 1e12);
+  const double bandwidth =
+      (peaks_.measured ? 1.0 : kBandwidthReached) * peaks_.memory_gbytes_per_s * 1e9;
+  const double faster = std::max(compute, bandwidth > 0 ? bytes / bandwidth : 0.0);
+  return faster > 0 ? std::max(1.0, seconds / faster) : 1;
+}
+
+double ProductGains::SmallerMatrix(RowId op) const {
+  const RowId owner = OwnerOf(op);
+  if (owner == kNoRow) return 0;
+  double smallest = 0;
+  for (const analyze::ArgumentShape& argument :
+       ArgumentsOf(model_.trace(), calls_->entries()[calls_->EntryOf(owner)].detail)) {
+    if (!argument.IsTensor() || argument.dims.size() < 2) continue;
+    const double elements = argument.Elements();
+    if (smallest == 0 || elements < smallest) smallest = elements;
+  }
+  return smallest;
+}
+
+// What a kernel without shapes must have computed in its time.
+double ProductGains::FlopsAsRun(const Task& task, bool batched) const {
+  const double seconds = static_cast<double>(task.duration_ns) / 1e9;
+  const bool on_units = model_.Traits(task.row).matrix_unit == analyze::MatrixUnit::kYes;
+  if (!on_units) return kFp32Reached * peaks_.fp32 * 1e12 * seconds;
+  const double peak = peaks_.tf32 * 1e12 * seconds;
+  return peak * (batched ? kReachedBatched : ReachedByUnits(kReachedLayer * peak));
+}
+
+// The call whose shapes account for the kernel; kNoRow: none is known.
+RowId ProductGains::OwnerOf(RowId op) const {
+  if (calls_ == nullptr || op == kNoRow) return kNoRow;
+  const RowId owner = calls_->OwnerOf(op);
+  if (owner == kNoRow) return kNoRow;
+  const analyze::ModelledCalls::Entry& entry = calls_->entries()[calls_->EntryOf(owner)];
+  return entry.modelled && entry.kind == analyze::ModelKind::kProduct ? owner : kNoRow;
+}
+
+// Operands are loaded 16 bytes at a time where both sizes of a matrix allow it.
+bool ProductGains::IsAligned(std::uint32_t entry) {
+  std::uint8_t& seen = aligned_[entry];
+  if (seen != kUnseen) return seen == kYes;
+  seen = kYes;
+  for (const analyze::ArgumentShape& argument :
+       ArgumentsOf(model_.trace(), calls_->entries()[entry].detail)) {
+    if (argument.dims.size() < 2) continue;
+    for (std::size_t d = argument.dims.size() - 2; d < argument.dims.size(); ++d) {
+      if (argument.dims[d] % format_.multiple != 0) seen = kNo;
+    }
+  }
+  return seen == kYes;
+}
+
+}  // namespace hone::replay

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProductGains: how many times faster each matrix product would run on matrix units, by its own
+// roofline: FLOPs, bytes and alignment from the shapes of its call where they were recorded, else
+// FLOPs from what the kernel must have reached as it ran.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "analyze/modelled_calls.h"
+#include "replay/model.h"
+
+namespace hone::replay {
+
+// A format that matrix units multiply, and what they reach with it.
+struct MatrixFormat {
+  double tflops = 0;          // peak
+  double flops_scale = 1;     // a product of so many FLOPs fills the units as one of 1 in TF32
+  double bytes_scale = 1;     // of the bytes of the recorded call
+  double misaligned = 0;      // of the peak, where a size is no multiple of `multiple`
+  std::int64_t multiple = 1;  // of elements: what one access of 16 bytes holds
+  static MatrixFormat Tf32(const analyze::DevicePeaks& peaks);
+  static MatrixFormat Bf16(const analyze::DevicePeaks& peaks);
+};
+
+class ProductGains {
+ public:
+  // The model must outlive it and have peaks. Linear in host slices where there are shapes.
+  ProductGains(const Model& model, const MatrixFormat& format);
+
+  bool has_shapes() const { return calls_ != nullptr; }
+  // Of a matmul kernel in fp32 or TF32; never below 1.
+  double Of(const Task& task);
+  // Elements of the smaller matrix of its call: the weight, where one is; 0: not known.
+  double SmallerMatrix(trace::RowId op) const;
+
+ private:
+  enum : std::uint8_t { kUnseen, kNo, kYes };
+
+  trace::RowId OwnerOf(trace::RowId op) const;
+  bool IsAligned(std::uint32_t entry);
+  double FlopsAsRun(const Task& task, bool batched) const;
+
+  const Model& model_;
+  const analyze::DevicePeaks& peaks_;
+  const MatrixFormat format_;
+  std::unique_ptr<analyze::ModelledCalls> calls_;  // null: no shapes
+  std::vector<std::uint8_t> aligned_;              // by entry
+  std::vector<Nanos> time_ns_;                     // by owner: of all its kernels
+};
+
+// Convolutions with all that their call launches, fp32 on plain cores against TF32, by the device's
+// peaks; 1: the device has no TF32.
+double ConvolutionGain(const analyze::DevicePeaks& peaks);
+
+}  // namespace hone::replay
