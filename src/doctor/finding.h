@@ -30,6 +30,13 @@ struct Place {
   Nanos duration_ns = -1;
 };
 
+// Another change that cures the same, and what it would give alone.
+struct Instead {
+  std::string fix;  // a word of replay::AllEdits()
+  replay::Prediction predicted;
+  double speedup = 1;
+};
+
 struct Finding {
   // Set by the rule.
   std::string id;     // of the rule, stable
@@ -44,6 +51,7 @@ struct Finding {
   Severity severity = Severity::kLow;
   // Words of replay::AllEdits() that fixing it means; empty: no model predicts it.
   std::vector<std::string> fix;
+  std::vector<Instead> instead;  // remedies beside `fix`; none is counted in what follows
 
   // Set by the doctor.
   Known<double> recoverable_ns;         // a step; bare step − predicted step

@@ -43,6 +43,31 @@ Largest FindLargest(const replay::Model& model) {
   return found;
 }
 
+// Less than this above TF32, and bfloat16 is not worth its rounding.
+constexpr double kWorthMore = 1.05;
+
+// The other remedy, with its own prediction: half the bytes, twice the rate, and a cast of every
+// weight, which a program that waits for its host pays for.
+void OfferBfloat16(const replay::WhatIf& whatif, Finding& finding) {
+  if (!whatif.Find("bf16-autocast")) {
+    finding.remedy += "# or, for more: with torch.autocast(\"cuda\", torch.bfloat16):\n";
+    return;
+  }
+  const double bare = whatif.bare().likely_ns;
+  const replay::Prediction half = whatif.Predict({"bf16-autocast"});
+  const double tf32_ns = whatif.Predict({"no-tensor-cores"}).likely_ns;
+  if (half.likely_ns <= 0 || tf32_ns <= 0) return;
+  const double gain = bare / half.likely_ns, tf32 = bare / tf32_ns;
+  finding.instead.push_back({"bf16-autocast", half, gain});
+  finding.evidence.push_back(
+      fmt::format("predicted {:.2f}x with TF32, {:.2f}x under bfloat16 autocast", tf32, gain));
+  finding.remedy +=
+      gain > kWorthMore * tf32
+          ? fmt::format("# or, for {:.1f}x: with torch.autocast(\"cuda\", torch.bfloat16):\n", gain)
+          : fmt::format("# torch.autocast(\"cuda\", torch.bfloat16) gives no more here: {:.2f}x\n",
+                        gain);
+}
+
 }  // namespace
 
 Judgement JudgeNoTensorCores(const Case& the_case) {
@@ -76,7 +101,6 @@ Judgement JudgeNoTensorCores(const Case& the_case) {
     finding.remedy = convolutions ? "torch.backends.cudnn.allow_tf32 = True\n"
                                     "torch.set_float32_matmul_precision(\"high\")\n"
                                   : "torch.set_float32_matmul_precision(\"high\")   # TF32\n";
-    finding.remedy += "# or, for more: with torch.autocast(\"cuda\", torch.bfloat16):\n";
   } else {
     finding.title = "half-precision products have sizes that tensor cores take badly";
     evidence(largest.misaligned_ns, "kernels that load one or two elements at a time");
@@ -86,6 +110,7 @@ Judgement JudgeNoTensorCores(const Case& the_case) {
     finding.effort = Effort::kFewLines;
   }
   finding.evidence.push_back((*edit)->Scope(model));
+  if (largest.off_ns >= largest.misaligned_ns) OfferBfloat16(*the_case.whatif, finding);
   if (largest.work != trace::kNoRow) {
     Place place;
     place.kernel = std::string(the_case.trace.DeviceName(largest.work));

@@ -42,6 +42,21 @@ void WritePlace(JsonWriter& json, const doctor::Place& place) {
   json.EndObject();
 }
 
+// Left out where there are none: most findings have one remedy.
+void WriteInstead(JsonWriter& json, const std::vector<doctor::Instead>& instead) {
+  if (instead.empty()) return;
+  json.Key("instead").BeginArray();
+  for (const doctor::Instead& other : instead) {
+    json.BeginObject(Layout::kInline);
+    json.Field("fix", other.fix);
+    json.Field("speedup", other.speedup);
+    json.Key("predicted_step_ms");
+    WritePrediction(json, other.predicted);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void WriteFinding(JsonWriter& json, const doctor::Diagnosis& diagnosis,
                   const doctor::Finding& finding) {
   const std::string why_not = WhyNoGain(diagnosis, finding);
@@ -68,6 +83,7 @@ void WriteFinding(JsonWriter& json, const doctor::Diagnosis& diagnosis,
   json.EndArray();
   json.Field("remedy", finding.remedy);
   WriteTexts(json, "fix", finding.fix, Layout::kInline);
+  WriteInstead(json, finding.instead);
   WriteTexts(json, "same_cause", finding.same_cause, Layout::kInline);
   json.Field("docs", "hone help " + finding.id);
   json.EndObject();
