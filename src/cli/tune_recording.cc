@@ -72,19 +72,34 @@ struct Replayed {
   std::unique_ptr<replay::WhatIf> whatif;
 };
 
-std::function<std::optional<double>(const std::set<std::string>&)> PredictionsOf(JobResult job) {
+// Null: nothing to replay.
+std::shared_ptr<const Replayed> Replay(JobResult job) {
   auto replayed = std::make_shared<Replayed>(Replayed{std::move(job), {}, nullptr});
   const report::Input& input = replayed->job.report.leading();
   replayed->model = replay::Model::Build(input.trace, input.facts);
-  if (!replayed->model) return {};
+  if (!replayed->model) return nullptr;
   replayed->whatif = std::make_unique<replay::WhatIf>(**replayed->model);
-  return [replayed](const std::set<std::string>& rules) -> std::optional<double> {
+  return replayed;
+}
+
+double FactorOf(const replay::WhatIf& whatif, const std::vector<std::string_view>& ids) {
+  return whatif.bare().likely_ns / whatif.Predict(ids).likely_ns;
+}
+
+void AddReplay(std::shared_ptr<const Replayed> replayed, TuneDiagnosis& diagnosis) {
+  if (replayed == nullptr) return;
+  // Changes that no rule asks for; treatments name them as if they were rules.
+  for (const replay::EditInfo& edit : replay::AllEdits()) {
+    if (!edit.offered || !replayed->whatif->Find(edit.id)) continue;
+    diagnosis.predicted.try_emplace(edit.id, FactorOf(*replayed->whatif, {edit.id}));
+  }
+  diagnosis.predict = [replayed](const std::set<std::string>& rules) -> std::optional<double> {
     std::vector<std::string_view> ids;
     for (const std::string& rule : rules) {
       if (replay::FindEdit(rule) == nullptr) return std::nullopt;
       ids.push_back(rule);
     }
-    return replayed->whatif->bare().likely_ns / replayed->whatif->Predict(ids).likely_ns;
+    return FactorOf(*replayed->whatif, ids);
   };
 }
 
@@ -114,7 +129,7 @@ void Diagnose(const std::string& folder, TuneDiagnosis& diagnosis) {
       diagnosis.predicted.try_emplace(same, *finding.speedup);
     }
   }
-  diagnosis.predict = PredictionsOf(std::move(*result));
+  AddReplay(Replay(std::move(*result)), diagnosis);
 }
 
 }  // namespace

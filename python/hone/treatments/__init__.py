@@ -31,7 +31,7 @@ class Treatment:
     title = ""     # "load data in worker processes"
     risk = EXACT
     group = ""     # at most one of a group stands in a recipe
-    cures = ()     # rules of the doctor, what it is made for first: ("input-bound",)
+    cures = ()     # rules of the doctor or words of hone whatif, what it is made for first: ("input-bound",)
     cures_all = False  # all of them at once; else the first that was found
     better_with = ()  # treatments without which it may well harm
     prior = 1.0    # factor to expect where nothing better is known, with its source in a comment
