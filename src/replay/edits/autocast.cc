@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/forward_index.h"
+
 namespace hone::replay {
 namespace {
 
@@ -98,7 +100,8 @@ class Follower {
       if (calls_.empty() || calls_.back().op != op) {
         calls_.push_back({});
         calls_.back().op = op;
-        calls_.back().backward = NameOf(model_.lineage().top_op[i]).backward;
+        const RowId top = model_.lineage().top_op[i];
+        calls_.back().backward = NameOf(top).backward || analyze::IsBackward(trace_, top);
       }
       calls_.back().work.push_back(graph.of_device[work]);
     }
@@ -185,12 +188,14 @@ class Follower {
   void Backward(AutocastCall& call) {
     const OpName& name = NameOf(call.op);
     if (name.role == AutocastRole::kNone) return;
-    const RowId top = model_.lineage().top_op[call.op];
-    const auto found = by_sequence_.find(trace_.host.link[top]);
+    // The engine's own slice carries the number, or the gradient's function inside it.
+    const std::int64_t link = trace_.host.link[model_.lineage().top_op[call.op]];
+    const std::int64_t sequence = link >= 0 ? link : sequence_[call.op];
+    const auto found = by_sequence_.find(sequence);
     const bool product = name.role == AutocastRole::kHalf;
     if (product) call.kind = name.convolution ? CallKind::kConvolution : CallKind::kProduct;
     if (product) call.half = true;
-    if (trace_.host.link[top] < 0 || found == by_sequence_.end()) return;
+    if (sequence < 0 || found == by_sequence_.end()) return;
     const AutocastCall& forward = calls_[found->second];
     // Gradients that meet are added in the residual stream's type, which is the forward's.
     call.half = product || forward.half;
