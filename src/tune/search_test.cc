@@ -225,6 +225,24 @@ TEST(Search, APredictionIsOnTopOfWhatStands) {
   EXPECT_DOUBLE_EQ(*result.predicted, 100.0 / 33);
 }
 
+// A change that no rule asks for has a word of its own in the replay: what it adds to TF32 is told.
+TEST(Search, ATreatmentIsPredictedByItsOwnWordBeforeTheRuleItCures) {
+  Simulated program(15);
+  program.Add("tf32", 2, Risk::kNumeric).cures = {"no-tensor-cores"};
+  program.Add("bf16", 1.25, Risk::kNumeric).cures = {"bf16-autocast", "no-tensor-cores"};
+  SearchOptions options;
+  options.diagnosed = true;
+  options.predicted = {{"no-tensor-cores", 2}, {"bf16-autocast", 1.9}};
+  options.predict = [](const std::set<std::string>& rules) {
+    return rules.contains("bf16-autocast") ? (rules.size() > 1 ? 2.5 : 1.9) : 2.0;
+  };
+  const TuneResult result = Searched(program, options);
+  EXPECT_DOUBLE_EQ(*RowOf(result, "tf32").predicted, 2);
+  EXPECT_DOUBLE_EQ(*RowOf(result, "bf16").predicted, 1.25) << "on top of TF32";
+  EXPECT_EQ(RowOf(result, "bf16").predicted_by, "bf16-autocast");
+  EXPECT_DOUBLE_EQ(*result.predicted, 2.5);
+}
+
 TEST(Search, OnlyAndSkipNameTreatments) {
   Simulated program(10);
   program.Add("a", 1.5);
