@@ -2,11 +2,10 @@
 // Rules about the host, where golden cases cannot show the detail: sub-cases, places, near misses.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 
 #include "analyze/sketch_test.h"
-#include "doctor/doctor.h"
+#include "doctor/look_test.h"
 
 namespace hone::doctor {
 namespace {
@@ -35,25 +34,6 @@ TraceSketch Steps(const std::function<double(TraceSketch&, double, int)>& part) 
   }
   return sketch;
 }
-
-class Look {
- public:
-  explicit Look(TraceSketch sketch)
-      : trace_(sketch.Finish()),
-        facts_(analyze::Analyze(trace_)),
-        found_(Diagnose(trace_, facts_)) {}
-
-  const Finding* Find(std::string_view id) const {
-    const auto at = std::find_if(found_.findings.begin(), found_.findings.end(),
-                                 [&](const Finding& finding) { return finding.id == id; });
-    return at == found_.findings.end() ? nullptr : &*at;
-  }
-
- private:
-  const trace::Trace trace_;
-  const analyze::Facts facts_;
-  const Diagnosis found_;
-};
 
 // An operator that copies 4 bytes back and waits for 1 ms of work before it.
 double Reads(TraceSketch& sketch, std::string_view op, double at, int i, const char* frame = "") {

@@ -3,6 +3,8 @@
 // rate, alone and with others, how runs scatter, what fails and what learns something else.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <functional>
 #include <map>
@@ -207,6 +209,23 @@ inline const Row& RowOf(const TuneResult& result, const std::string& name) {
   }
   ADD_FAILURE() << name << " has no row";
   return result.rows[0];
+}
+
+inline std::set<std::string> Names(const Recipe& recipe) {
+  std::set<std::string> names;
+  for (const Choice& choice : recipe) names.insert(choice.treatment);
+  return names;
+}
+
+inline TuneResult Searched(Simulated& program, const SearchOptions& options, Silent& listener) {
+  Result<TuneResult> result = Search(options, program, listener);
+  EXPECT_TRUE(result) << (result ? "" : result.error().message());
+  return result ? std::move(*result) : TuneResult();
+}
+
+inline TuneResult Searched(Simulated& program, const SearchOptions& options = {}) {
+  Silent listener;
+  return Searched(program, options, listener);
 }
 
 }  // namespace hone::tune

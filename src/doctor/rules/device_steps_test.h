@@ -3,11 +3,9 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
-#include "analyze/facts.h"
 #include "analyze/fixture_test.h"
-#include "doctor/doctor.h"
+#include "doctor/look_test.h"
 
 namespace hone::doctor {
 
@@ -56,26 +54,5 @@ class DeviceSteps : public analyze::TraceFixture {
  private:
   std::int64_t correlation_ = 0;
 };
-
-inline Diagnosis DiagnoseTrace(const trace::Trace& trace,
-                               const analyze::SkewFacts* skew = nullptr) {
-  const analyze::Facts facts = analyze::Analyze(trace);
-  return Diagnose(trace, facts, skew);
-}
-
-inline const Finding* FindingOf(const Diagnosis& diagnosis, std::string_view id) {
-  for (const Finding& finding : diagnosis.findings) {
-    if (finding.id == id) return &finding;
-  }
-  return nullptr;
-}
-
-// Why a rule could not look; empty: it could.
-inline std::string WhyNotChecked(const Diagnosis& diagnosis, std::string_view id) {
-  for (const NotChecked& rule : diagnosis.not_checked) {
-    if (rule.id == id) return rule.why;
-  }
-  return {};
-}
 
 }  // namespace hone::doctor
