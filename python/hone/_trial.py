@@ -306,7 +306,8 @@ def _exception(torch):
     kind = type(exception)
     module = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__ + "."
     text = str(exception).strip()
-    return {"type": module + kind.__qualname__, "class": "oom" if _is_oom(torch, exception) else "error",
+    fate = "oom" if _is_oom(torch, exception) else "disk" if _is_full_disk(exception) else "error"
+    return {"type": module + kind.__qualname__, "class": fate,
             "message": text.split("\n")[0][:500], "where": _sites.site_of_traceback(exception.__traceback__)}
 
 
@@ -322,6 +323,17 @@ def _is_oom(torch, exception):
         if isinstance(exception, tuple(kinds)) or "DefaultCPUAllocator: can't allocate memory" in str(exception):
             return True
         exception, seen = exception.__cause__, seen + 1
+    return False
+
+
+def _is_full_disk(exception):
+    import errno
+
+    seen = 0
+    while exception is not None and seen < 16:
+        if isinstance(exception, OSError) and exception.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        exception, seen = exception.__cause__ or exception.__context__, seen + 1
     return False
 
 

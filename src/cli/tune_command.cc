@@ -150,7 +150,8 @@ std::string TuneCommand::OptionsText() const {
                      treatments_);
 }
 
-Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& console) const {
+Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, tune::DiskWatch& disk,
+                                           Console& console) const {
   const Result<record::Installation> installation = record::FindInstallation();
   if (!installation) return Error(installation.error());
   if (installation->inject.empty()) {
@@ -170,6 +171,7 @@ Result<tune::TuneResult> TuneCommand::Tune(const std::string& folder, Console& c
   process.variables = record::OwnVariables();
   process.tick = [&] { progress.Tick(); };
   process.confirm = &progress;
+  process.disk = &disk;
   tune::WrittenFiles written(".", folder);
   // The recording and the first trial tell; a look at thousands of files after each would cost.
   int looks = no_record_ ? 1 : 2;
@@ -256,18 +258,23 @@ int TuneCommand::Run(Console& console) {
     Say(console, lock.error().message());
     return kExitUsage;
   }
-  const Result<tune::TuneResult> result = Tune(*folder, console);
+  tune::DiskWatch disk(*folder, command_);
+  Result<tune::TuneResult> result = Tune(*folder, disk, console);
+  // What could not be written may be the journal's line or the recipe.
+  const auto sentence = [&](const std::string& message) {
+    if (!disk.found()) disk.Look();
+    return disk.found() ? disk.found()->message() : message;
+  };
   if (!result) {
-    Say(console, result.error().message());
+    Say(console, sentence(result.error().message()));
     return kExitFailed;
   }
+  if (result->failed) result->ended = sentence(result->ended);
   const Status written = WriteTuneFiles(*result);
   const int code = Answer(*result, console);
-  if (!written) {
-    Say(console, written.error().message());
-    return kExitFailed;
-  }
-  return code;
+  if (written && !result->failed && !disk.found()) return code;
+  Say(console, sentence(written ? result->ended : written.error().message()));
+  return kExitFailed;
 }
 
 }  // namespace hone::cli

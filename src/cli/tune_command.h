@@ -25,7 +25,8 @@ class TuneCommand : public Verb {
   Status Check() const;
   Result<std::string> Folder() const;
   std::string OptionsText() const;  // those that change what is tried, for the journal
-  Result<tune::TuneResult> Tune(const std::string& folder, Console& console) const;
+  Result<tune::TuneResult> Tune(const std::string& folder, tune::DiskWatch& disk,
+                                Console& console) const;
   int Answer(const tune::TuneResult& result, Console& console) const;
 
   std::vector<std::string> command_;

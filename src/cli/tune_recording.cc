@@ -62,6 +62,12 @@ Status Record(const tune::ProcessOptions& process, const std::string& folder,
   progress.Erase();
   if (!outcome) return Error(outcome.error());
   if (outcome->interrupted) return Error("stopped by Ctrl-C before anything was tried");
+  if (process.disk == nullptr) return Ok();
+  if (std::optional<Error> full = process.disk->Look()) {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);  // half of it is of no use, and a resumed search would take it
+    return std::move(*full);
+  }
   return Ok();
 }
 

@@ -130,7 +130,7 @@ std::optional<Trial> Campaign::Attempt(const TrialOrder& order, const std::strin
   Result<Trial> trial = runner_.Run(order, purpose);
   if (!trial) {
     result_.ended = trial.error().message();
-    stopped_ = true;
+    result_.failed = stopped_ = true;
     return std::nullopt;
   }
   if (trial->ending == Ending::kInterrupted) {

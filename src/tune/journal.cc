@@ -101,7 +101,7 @@ JournalLock::~JournalLock() {
 }
 
 Journal::~Journal() {
-  if (file_ != nullptr) std::fclose(file_);
+  if (fd_ >= 0) ::close(fd_);
 }
 
 // `good`: bytes up to the end of the last line that is whole.
@@ -151,21 +151,30 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path, const Jo
       return Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
     }
   }
-  journal->file_ = std::fopen(path.c_str(), "ab");
-  if (journal->file_ == nullptr) {
+  journal->fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (journal->fd_ < 0) {
     return Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
   }
   if (good == 0) HONE_RETURN_IF_ERROR(journal->Append(HeadLine(head)));
   return journal;
 }
 
+// All of the line or nothing: half a line with another after it could not be read again.
 Status Journal::Append(const std::string& line) {
   const std::string whole = line + "\n";
-  const bool written = std::fwrite(whole.data(), 1, whole.size(), file_) == whole.size();
-  if (!written || std::fflush(file_) != 0) {
-    return Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+  struct stat before {};
+  const bool known = ::fstat(fd_, &before) == 0;
+  std::size_t written = 0;
+  while (written < whole.size()) {
+    const ssize_t part = ::write(fd_, whole.data() + written, whole.size() - written);
+    if (part < 0 && errno == EINTR) continue;
+    if (part <= 0) break;
+    written += static_cast<std::size_t>(part);
   }
-  return Ok();
+  if (written == whole.size()) return Ok();
+  const int why = errno;
+  if (known && written > 0) static_cast<void>(::ftruncate(fd_, before.st_size) == 0);
+  return Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(why)));
 }
 
 std::optional<Trial> Journal::Take(const TrialOrder& order) {

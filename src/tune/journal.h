@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,7 +64,7 @@ class Journal {
   Status Append(const std::string& line);
 
   std::string path_, note_;
-  std::FILE* file_ = nullptr;
+  int fd_ = -1;
   std::vector<Trial> trials_;
   std::vector<bool> taken_;
   Description description_;

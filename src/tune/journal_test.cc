@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/journal.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -133,6 +135,31 @@ TEST(Journal, CutAnywhereInItsLastLineItGoesOnAndTellsIt) {
     EXPECT_EQ((*journal)->kept(), complete ? 3U : 2U) << cut;
     EXPECT_TRUE((*journal)->note().empty()) << "the torn line was cut off the file";
   }
+}
+
+// As on a full disk: the file takes the first half of a line. A decision that comes after it must
+// not end up behind that half, for such a line could not be read again.
+TEST(Journal, ALineThatDoesNotFitLeavesNothing) {
+  const Folder folder;
+  const auto journal = Journal::Open(folder.File(), kHead);
+  ASSERT_TRUE(journal);
+  ASSERT_TRUE((*journal)->Add(Rich(), nullptr));
+  const std::uintmax_t size = std::filesystem::file_size(folder.File());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{size + 40, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status added = (*journal)->Add(Rich(), nullptr);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_DFL);
+  EXPECT_FALSE(added);
+  EXPECT_EQ(std::filesystem::file_size(folder.File()), size);
+  EXPECT_TRUE((*journal)->AddDecision("trial-2", "none"));
+  const auto again = Journal::Open(folder.File(), kHead);
+  ASSERT_TRUE(again);
+  EXPECT_EQ((*again)->kept(), 1U);
+  EXPECT_EQ((*again)->note(), "");
 }
 
 TEST(Journal, OfAnotherCommandOrVersionItIsRefused) {

@@ -104,7 +104,19 @@ double ProcessRunner::Elapsed() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - options_.start).count();
 }
 
+// The error of a full disk comes first: whatever else is said then is a consequence of it.
 Result<Trial> ProcessRunner::Run(const TrialOrder& order, const std::string& purpose) {
+  Result<Trial> trial = RunOnce(order, purpose);
+  const bool well =
+      trial && (trial->ending == Ending::kFine || trial->ending == Ending::kInterrupted);
+  if (well || options_.disk == nullptr) return trial;
+  if (std::optional<Error> full = options_.disk->Look()) return std::move(*full);
+  if (!trial || !trial->disk_full) return trial;
+  return options_.disk->Blame(fmt::format("a disk that the program writes to is full: {}: {}",
+                                          trial->error_type, trial->error));
+}
+
+Result<Trial> ProcessRunner::RunOnce(const TrialOrder& order, const std::string& purpose) {
   const std::string folder = fmt::format("{}/trial-{:03}", options_.folder, next_++);
   HONE_RETURN_IF_ERROR(MakeFolder(folder));
   const std::string order_path = folder + "/order.json";
@@ -142,6 +154,13 @@ Result<Trial> ProcessRunner::Run(const TrialOrder& order, const std::string& pur
 }
 
 Result<bench::Benchmark> ProcessRunner::Confirm(const ConfirmOrder& order) {
+  Result<bench::Benchmark> benchmark = Compare(order);
+  if (benchmark || options_.disk == nullptr) return benchmark;
+  if (std::optional<Error> full = options_.disk->Look()) return std::move(*full);
+  return benchmark;
+}
+
+Result<bench::Benchmark> ProcessRunner::Compare(const ConfirmOrder& order) {
   const std::string folder = options_.folder + "/confirm";
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);  // of a session that was cut off

@@ -11,6 +11,7 @@
 #include "bench/child.h"
 #include "bench/experiment.h"
 #include "record/environment.h"
+#include "tune/disk_watch.h"
 #include "tune/trial_runner.h"
 
 namespace hone::tune {
@@ -25,6 +26,7 @@ struct ProcessOptions {
   std::function<void()> tick;                    // ten times a second in a trial; may be empty
   std::function<void()> ran;                     // after each trial; may be empty
   bench::ExperimentListener* confirm = nullptr;  // progress of the confirmation; may be null
+  DiskWatch* disk = nullptr;                     // asked when a trial fails; may be null
   // The budget counts from here: what came before the first trial took time too.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
@@ -43,6 +45,8 @@ class ProcessRunner : public TrialRunner {
 
  private:
   ProcessRunner(ProcessOptions options, bench::ChildRunner runner);
+  Result<Trial> RunOnce(const TrialOrder& order, const std::string& purpose);
+  Result<bench::Benchmark> Compare(const ConfirmOrder& order);
 
   ProcessOptions options_;
   bench::ChildRunner runner_;

@@ -34,6 +34,7 @@ const ChildReport* WhoFailed(const std::vector<ChildReport>& reports) {
 
 void SetException(const ChildReport::Exception& exception, Trial& trial) {
   trial.ending = exception.kind == "oom" ? Ending::kOutOfMemory : Ending::kError;
+  trial.disk_full = exception.kind == "disk";
   trial.error_type = exception.type;
   trial.error = exception.message;
   if (!exception.where.empty()) trial.error += fmt::format(" ({})", exception.where);

@@ -77,6 +77,7 @@ struct TuneResult {
   GuardVerdict winner_guard;
   std::vector<std::string> findings;  // ids of the doctor, best first
   std::string ended;                  // why before its plan was done; empty: it was
+  bool failed = false;                // `ended` is no decision: the search could not go on
   double seconds = 0, budget_s = 0;
   double needed_s =
       0;  // a budget that holds the first trial that this one did not; 0: all were held

@@ -112,6 +112,7 @@ struct Trial {
       purpose;  // "baseline", "same seed", "other seed", "forward", "again", "alone", "without"
   Ending ending = Ending::kFine;
   std::string error_type, error;  // the child's own: "torch.OutOfMemoryError", its first line
+  bool disk_full = false;         // its exception says so; such a trial is not kept
   std::string folder;             // its output.txt
   bool left = false;              // by us, after its steps; else the program came to its own end
   bool from_journal = false;      // of an earlier session; it cost nothing now
