@@ -228,12 +228,22 @@ def _go(leave, local_world, folder):
     leave(0)
 
 
-# Who steps and who has left, as empty files. A program may wait for ever for a result of the process that
+# Who steps and who has left, as files. A program may wait for ever for a result of the process that
 # left; hone ends it a few seconds after the last one that steps is done.
 
 def _tell_stepping(folder):
+    """With its start, the space that its number counts in and its ranks: whether it lives can be told from outside."""
+    text = ""
     try:
-        open(os.path.join(folder, "stepping-%d" % os.getpid()), "w").close()
+        with open("/proc/self/stat") as file:
+            start = file.read().rpartition(")")[2].split()[19]
+        text = "%s %s %d\n" % (start, os.readlink("/proc/self/ns/pid"), _number("WORLD_SIZE", 1))
+    except (OSError, IndexError):
+        pass
+    path = os.path.join(folder, "stepping-%d" % os.getpid())
+    try:
+        with open(path, "w") as file:
+            file.write(text)
     except OSError:
         pass
 

@@ -27,6 +27,9 @@ constexpr int kTickMs = 100;
 constexpr double kGraceSeconds = 2;  // between asking and killing
 // For a program to end by itself when its steps are done. Launchers take a second or two.
 constexpr double kDoneSeconds = 4;
+// For a program to notice that a process was killed, and to say so or to start another: importing
+// PyTorch takes up to 10 s on a busy machine.
+constexpr double kLostSeconds = 15;
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -55,6 +58,10 @@ int OpenInput() {
     if (fd >= 0) return fd;
   }
   return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+Steppers Look(const ChildOptions& options) {
+  return options.steppers.empty() ? Steppers() : LookAtSteppers(options.steppers);
 }
 
 }  // namespace
@@ -121,7 +128,7 @@ Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
                            {input.fd, output.fd, output.fd, true});
   if (started.pid < 0) return Error(started.message);
   const pid_t group = started.pid;
-  double asked_at = 0, done_at = 0;
+  double asked_at = 0, done_at = 0, lost_at = 0;
   int status = 0;
   rusage usage{};
   while (::wait4(started.pid, &status, WNOHANG, &usage) == 0) {
@@ -129,16 +136,21 @@ Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
     tick();
     const double elapsed = Since(start);
     outcome.interrupted = interrupted_;
-    // Not done any more where it starts another process that steps.
-    if (!options.done || !options.done()) {
-      done_at = 0;
-    } else if (done_at == 0) {
-      done_at = elapsed;
-    }
+    // Neither done nor lost any more where it starts another process that steps.
+    const Steppers steppers = Look(options);
+    const auto since = [elapsed](bool is, double at) { return !is ? 0 : at > 0 ? at : elapsed; };
+    done_at = since(steppers.done, done_at);
+    lost_at = since(steppers.lost.has_value(), lost_at);
     outcome.done = outcome.done || (done_at > 0 && elapsed - done_at > kDoneSeconds);
+    if (asked_at == 0) {
+      outcome.lost = steppers.lost;
+      outcome.waited_for_lost = lost_at > 0 && elapsed - lost_at > kLostSeconds;
+    }
     outcome.timed_out = outcome.timed_out || (options.timeout_s > 0 && done_at == 0 &&
                                               !outcome.done && elapsed > options.timeout_s);
-    if (!outcome.interrupted && !outcome.timed_out && !outcome.done) continue;
+    if (!outcome.interrupted && !outcome.timed_out && !outcome.done && !outcome.waited_for_lost) {
+      continue;
+    }
     if (asked_at == 0) ::kill(-group, SIGTERM);
     if (asked_at == 0) asked_at = elapsed;
     if (elapsed - asked_at > kGraceSeconds) ::kill(-group, SIGKILL);
@@ -147,8 +159,9 @@ Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
   outcome.start_ns = std::chrono::nanoseconds(start.time_since_epoch()).count();
   outcome.end_ns = std::chrono::nanoseconds(end.time_since_epoch()).count();
   outcome.wall_s = static_cast<double>(outcome.end_ns - outcome.start_ns) * 1e-9;
+  if (asked_at == 0) outcome.lost = Look(options).lost;
   ::kill(-group, SIGKILL);
-  outcome.done = outcome.done || (options.done && options.done());
+  outcome.done = outcome.done || Look(options).done;
   outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   outcome.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   outcome.cpu_s = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "bench/steppers.h"
 #include "record/environment.h"
 #include "record/launch.h"
 
@@ -18,21 +20,27 @@ struct ChildOptions {
   record::Variables variables;
   std::string output;    // file that stdout and stderr go to, in the order written
   double timeout_s = 0;  // 0: none
-  // Whether all that was to be seen of it is over. A program that does not end in the seconds after
-  // that waits for somebody who left: it is ended, and that is fine. May be empty.
-  std::function<bool()> done;
+  // Where its processes tell who steps (steppers.h). Once all that was to be seen is over, a
+  // program that does not end in the seconds after that waits for somebody who left: it is ended,
+  // and that is fine. One that waits for a process that was killed is ended too, and that is not.
+  // May be empty.
+  std::string steppers;
 };
 
 struct ChildOutcome {
   int exit_code = 0;  // as a shell would say
   int signal = 0;
   bool timed_out = false, interrupted = false;
-  bool done = false;  // ChildOptions::done said so: how the program ended does not matter
+  bool done = false;  // all that was to be seen was: how the program ended does not matter
+  std::optional<LostProcess> lost;  // that was killed; what the program says of it comes first
+  bool waited_for_lost = false;     // and was ended for that
   std::int64_t start_ns = 0, end_ns = 0;  // the system's monotonic clock
   double wall_s = 0;                      // from before the fork to its end
   double cpu_s = 0;                       // of the program and what it waited for
   std::int64_t peak_rss_bytes = 0;
-  bool fine() const { return (exit_code == 0 || done) && !timed_out && !interrupted; }
+  bool fine() const {
+    return (exit_code == 0 || done) && !timed_out && !interrupted && !waited_for_lost;
+  }
 };
 
 // Takes SIGINT, SIGTERM, SIGHUP and SIGCHLD over while it lives; the process must have one thread.

@@ -81,7 +81,7 @@ class Course {
     }
     options.output = run_folder + "/output.txt";
     options.timeout_s = plan_.timeout_s;
-    options.done = [run_folder] { return StepsAreDone(run_folder); };
+    options.steppers = run_folder;
     if (options.timeout_s <= 0 && longest_s_ > 0) {
       options.timeout_s = kHangFactor * longest_s_ + kHangSeconds;
     }
@@ -160,6 +160,7 @@ class Course {
     if (outcome.signal != 0) {
       how = fmt::format("was ended by signal {} ({})", outcome.signal, ::strsignal(outcome.signal));
     }
+    if (outcome.waited_for_lost) how = "waits in vain: " + outcome.lost->Words();
     if (outcome.timed_out) {
       how = fmt::format("ran longer than {} and was stopped (--timeout)",
                         HumanDuration(static_cast<Nanos>(options.timeout_s * 1e9)));

@@ -102,15 +102,4 @@ std::vector<Probe> ReadProbes(const std::string& folder) {
   return probes;
 }
 
-bool StepsAreDone(const std::string& folder) {
-  bool done = false;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("stepping-")) return false;
-    done = done || name.starts_with("done-");
-  }
-  return done;
-}
-
 }  // namespace hone::bench

@@ -40,10 +40,6 @@ Result<Probe> ReadProbe(const std::string& path);
 // All probe-*.json of a run's folder, the leading process first: that with the most steps.
 std::vector<Probe> ReadProbes(const std::string& folder);
 
-// Whether every process that stepped under `hone tune` has left because it had run for long enough
-// (python/hone/_trial.py).
-bool StepsAreDone(const std::string& folder);
-
 // The window in which the program had settled. Warm-up, by the same rule in every run: `given`
 // steps; or, below 0, at least 10, the last that compiled or let the device's memory grow in the
 // first half, those that found their batch ready since the first step, and what a change-point test

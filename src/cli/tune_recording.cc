@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "bench/child.h"
-#include "bench/probe.h"
 #include "cli/job.h"
 #include "record/control.h"
 #include "replay/whatif.h"
@@ -47,7 +46,7 @@ Result<bench::ChildOptions> RecordingOf(const tune::ProcessOptions& process,
   options.variables.push_back("HONE_TUNE=" + trial + "/order.json");
   options.output = trial + "/output.txt";
   options.timeout_s = kTimeoutSeconds;
-  options.done = [trial] { return bench::StepsAreDone(trial); };
+  options.steppers = trial;
   return options;
 }
 

@@ -134,6 +134,38 @@ TEST_F(ProcessRunnerTest, AProgramThatWaitsForOneWhoLeftIsEnded) {
   EXPECT_EQ(trial.ending, Ending::kHang);
 }
 
+// A process that says that it steps, as python/hone/_trial.py does, and goes on; $! is it.
+const char* const kSteps =
+    "sleep 100 & "
+    "echo $(cut -d' ' -f22 /proc/$!/stat) $(readlink /proc/self/ns/pid) 1 "
+    ">$HONE_BENCH_DIR/stepping-$!; ";
+
+TEST_F(ProcessRunnerTest, AProgramThatWaitsForOneWhoWasKilledIsEnded) {
+  TrialOrder order;
+  order.timeout_s = 120;
+  // exec: the one that waits is none that asks for its children.
+  Trial trial = Run(std::string(kSteps) + "kill -9 $!; exec sleep 100", order);
+  EXPECT_EQ(trial.ending, Ending::kKilled);
+  EXPECT_TRUE(
+      trial.error.find(", which trained, was ended by signal 9 (Killed), as the kernel ends "
+                       "one when memory is full, and the program went on waiting for it; "
+                       "it printed nothing") != std::string::npos)
+      << trial.error;
+  EXPECT_LT(trial.wall_s, 60);
+  // By somebody who asked for it, and ends.
+  trial = Run(std::string(kSteps) + "kill -9 $!; wait $! 2>&-; exit 3", order);
+  EXPECT_EQ(trial.ending, Ending::kKilled);
+  EXPECT_TRUE(trial.error.find("is gone without a word") != std::string::npos) << trial.error;
+}
+
+TEST_F(ProcessRunnerTest, AProgramThatWaitsForOneWhoLivesOrStartedAnotherIsNot) {
+  TrialOrder order;
+  order.timeout_s = 18;  // beyond what one who was killed is given
+  Trial trial =
+      Run(std::string(kSteps) + "kill -9 $!; sleep 2; " + kSteps + "exec sleep 100", order);
+  EXPECT_EQ(trial.ending, Ending::kHang) << trial.error;
+}
+
 TEST_F(ProcessRunnerTest, TheConfirmationDoesNotAskHowAProgramEndedThatHadLeft) {
   auto runner = Runner(Probe(7, 40) + Report(7, "\"ended\":\"steps\"") +
                        "touch $HONE_BENCH_DIR/done-7; exit 1");

@@ -62,6 +62,13 @@ void Classify(const ChildOutcome& outcome, const std::vector<ChildReport>& repor
     trial.ending = Ending::kInterrupted;
   } else if (failed != nullptr && !trial.left) {
     SetException(*failed->exception, trial);
+  } else if (outcome.lost && !outcome.done && !trial.left &&
+             (outcome.signal == 0 || outcome.waited_for_lost)) {
+    trial.ending = Ending::kKilled;
+    trial.error =
+        fmt::format("{}{}; {}", outcome.lost->Words(),
+                    outcome.waited_for_lost ? ", and the program went on waiting for it" : "",
+                    Said(trial.folder));
   } else if (outcome.timed_out) {
     trial.ending = Ending::kHang;
     trial.error = fmt::format("ran longer than {} and was stopped; {}",

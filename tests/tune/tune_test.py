@@ -165,6 +165,19 @@ class Programs(Case):
             self.assertLess(trial["wall_s"], 60)
         self.assertTrue(list((self.folder / "t" / "recording-trial").glob("done-*")))
 
+    def test_a_child_that_is_killed_is_told_soon(self):
+        text = (HERE / "programs" / "child_trains.py").read_text().replace(
+            "        optimizer.step()\n", "        optimizer.step()\n        if _ == 6:\n"
+            "            import os, signal\n            os.kill(os.getpid(), signal.SIGKILL)\n")
+        self.assertIn("SIGKILL", text)
+        begin = time.monotonic()
+        said = self.tune("--budget", "20m", "--no-record", "--out", "t", "--", self.python,
+                         self.script(text), code=1).stderr
+        self.assertLess(time.monotonic() - begin, 120, "and not the 10 minutes that the first run may take")
+        self.assertRegex(" ".join(said.split()), r"the program as it is fails \(killed\): process \d+, which trained, "
+                         r"was ended by signal 9 \(Killed\), as the kernel ends one when memory is full, and the "
+                         r"program went on waiting for it")
+
     def test_files_that_every_trial_writes_again_are_told(self):
         text = SLOW.read_text().replace("    optimizer.step()\n", "    optimizer.step()\n" + "".join(
             "            open('%s', 'a').write('x')\n" % name for name in ("ckpt.pt", "logs/a", "logs/b", "train.log")))
