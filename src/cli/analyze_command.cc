@@ -226,6 +226,9 @@ int AnalyzeCommand::Run(Console& console) {
     console.err << fmt::format("hone: {}\n", checked.error().message());
     return kExitUsage;
   }
+  const std::string page = html_ == "-" ? "" : html_;
+  if (const int code = CheckOutputs({page, answer_.output}, console); code != kExitFine)
+    return code;
   Result<JobResult> job = RunJob(Job(), console);
   if (!job) {
     console.err << fmt::format("hone: {}\n", job.error().message());

@@ -2,10 +2,12 @@
 #include "cli/answer.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "base/terminal.h"
@@ -13,6 +15,36 @@
 #include "report/text/text_report.h"
 
 namespace hone::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Empty: nothing speaks against it.
+std::string WhyNotWritable(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) return "it is a folder; name a file";
+  if (fs::exists(status)) return ::access(path.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (!fs::exists(folder, error)) {
+    return fmt::format("there is no folder {}; make it first, or name another place",
+                       folder.string());
+  }
+  return ::access(folder.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
+}
+
+}  // namespace
+
+int CheckOutputs(const std::vector<std::string>& paths, Console& console) {
+  for (const std::string& path : paths) {
+    const std::string why = path.empty() ? "" : WhyNotWritable(path);
+    if (why.empty()) continue;
+    console.err << fmt::format("hone: {}\n",
+                               Printable(path + ": cannot be written: " + why, LocaleIsUtf8()));
+    return kExitFailed;
+  }
+  return kExitFine;
+}
 
 void DeclareAnswer(CLI::App& app, AnswerOptions& options) {
   app.add_option("-o,--output", options.output, "write the answer to a file")

@@ -5,6 +5,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/console.h"
@@ -20,6 +21,11 @@ struct AnswerOptions {
 
 // --output and --color.
 void DeclareAnswer(CLI::App& app, AnswerOptions& options);
+
+// Before anything is run or read: whether files can be written there, as far as can be told without
+// touching them. Empty paths are passed over. Returns an ExitCode and says on console.err, in one
+// sentence, which cannot.
+int CheckOutputs(const std::vector<std::string>& paths, Console& console);
 
 report::Style StyleFor(const AnswerOptions& options, const Console& console);
 

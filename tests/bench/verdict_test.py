@@ -102,6 +102,17 @@ class Failures(harness.Case):
         said = self.bench("--metric", "step", "--pairs", 2, "--", *LOOP, 10, "--", *LOOP, 10, code=1).stderr
         self.assertIn("hone.step()", said)
 
+    def test_where_results_cannot_go_is_said_before_anything_is_run(self):
+        for option in ("--svg", "--html", "--save", "-o"):
+            done = self.bench(option, "nowhere/x", "--", "touch", "ran", "--", "touch", "ran", code=1)
+            self.assertEqual((done.stdout, done.stderr), (
+                "", "hone: nowhere/x: cannot be written: there is no folder nowhere; make it first, or name another place\n"))
+        done = self.bench("--svg", self.folder, "--", "touch", "ran", "--", "touch", "ran", code=1)
+        self.assertIn("it is a folder; name a file", done.stderr)
+        self.assertFalse((self.folder / "ran").exists())
+        self.bench("--svg", "x.svg", "--pairs", "1", "--", "touch", "ran", "--", "touch", "ran")
+        self.assertTrue((self.folder / "ran").exists() and (self.folder / "x.svg").exists())
+
     def test_ctrl_c_gives_what_was_measured(self):
         marks = self.folder / "marks"
         command = ["sh", "-c", f"echo >> {marks}; [ $(wc -l < {marks}) -lt 8 ] || sleep 300"]

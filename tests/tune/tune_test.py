@@ -151,6 +151,7 @@ class Programs(Case):
                                   (("--budget", "soon", "--", "true"), 2, "not a length of time"),
                                   (("--batch-flag", "--batch", "--", "python", "x.py"), 2, "--batch is not in the command"),
                                   (("--resume", "nowhere", "--", "true"), 1, "no search to go on with"),
+                                  (("-o", "nowhere/x", "--", "true"), 1, "there is no folder nowhere; make it first"),
                                   (("--", "no-such-program"), 127, "no-such-program")):
             self.assertIn(text, self.tune(*words, code=code).stderr)
 
