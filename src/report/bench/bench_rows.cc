@@ -82,7 +82,7 @@ std::vector<BenchRow> BenchRows(const bench::Benchmark& benchmark) {
   const auto bytes = [](double value) { return HumanBytes(value); };
   rows.Add(
       metric.Title(), [](const Run& run) { return run.value; },
-      [&](double value) { return metric.Show(value); }, "median of the runs");
+      [&](double value) { return metric.Show(value); }, "all rows: median of the runs");
   rows.AddScatter();
   if (metric.kind != bench::MetricKind::kSamples) {
     rows.Add(
@@ -91,7 +91,7 @@ std::vector<BenchRow> BenchRows(const bench::Benchmark& benchmark) {
   }
   if (metric.kind != bench::MetricKind::kStep) {
     rows.Add("step", OfSteps([](const bench::Steps& s) { return std::optional(s.mean_s); }),
-             Seconds, "mean of the steady window");
+             Seconds, "of a run: mean of its steady steps");
   }
   rows.Add("step p50", OfSteps([](const bench::Steps& s) { return std::optional(s.p50_s); }),
            Seconds);

@@ -106,12 +106,16 @@ TEST(TuneReport, OnlyAProofMakesItFaster) {
 // The ratio and the rates of the headline are of the same runs.
 TEST(TuneReport, TheHeadlineHasTheRatesOfTheProof) {
   TuneResult result = Sample();
-  EXPECT_EQ(TuneHeadline(result, {})[0], "100 → 250 samples/s");
+  result.rows[0].cumulative_rate = 240;  // of all its trials; the last was 250
+  EXPECT_EQ(TuneHeadline(result, {})[0], "100 → 240 samples/s");
+  EXPECT_EQ(TuneHeadline(result, {})[2], "means of the trials");
   Prove(result, stats::Verdict::kFaster);
   result.confirmation->arms[0].runs = {RunOf(110), RunOf(90), RunOf(112)};
   result.confirmation->arms[1].runs = {RunOf(275), RunOf(270), RunOf(300)};
-  EXPECT_EQ(TuneHeadline(result, {})[0], "110 → 275 samples/s");
-  EXPECT_EQ(TuneHeadline(result, {})[1], "step 72.7 ms → 29.1 ms");
+  // Cube roots of 110 * 90 * 112 and 275 * 270 * 300; the step is 8 samples by that.
+  EXPECT_EQ(TuneHeadline(result, {})[0], "104 → 281 samples/s");
+  EXPECT_EQ(TuneHeadline(result, {})[1], "step 77.3 ms → 28.4 ms");
+  EXPECT_EQ(TuneHeadline(result, {})[2], "means of the proof's runs");
 }
 
 TEST(TuneReport, CommandsCanBePasted) {

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "report/bench/bench_words.h"
-#include "stats/quantile.h"
 
 namespace hone::report {
 
@@ -33,9 +32,17 @@ std::string FromTo(const std::string& from, const std::string& to, const Style& 
 std::string StepText(double seconds) { return HumanDuration(static_cast<Nanos>(seconds * 1e9)); }
 
 // What the proof measured in an arm: the headline's ratio is of these, not of the search's trials.
+// Geometric means, here as in the search's ledger: their ratio is the mean of the pairs' ratios, so
+// that rates, steps and the factor beside them agree.
 struct Pace {
   std::optional<double> rate, step_s;
 };
+
+double GeometricMean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
 
 Pace PaceOf(const bench::Arm& arm, bool counts_samples) {
   std::vector<double> rates, steps;
@@ -43,16 +50,18 @@ Pace PaceOf(const bench::Arm& arm, bool counts_samples) {
     if (!run.steps || run.steps->mean_s <= 0) continue;
     steps.push_back(run.steps->mean_s);
     const std::optional<double> samples = run.steps->samples_per_s;
-    if (!counts_samples || samples) rates.push_back(counts_samples ? *samples : 1 / steps.back());
+    if (!counts_samples || samples.value_or(0) > 0)
+      rates.push_back(counts_samples ? *samples : 1 / steps.back());
   }
   if (steps.empty() || rates.size() != steps.size()) return {};
-  return {stats::Median(rates), stats::Median(steps)};
+  return {GeometricMean(rates), GeometricMean(steps)};
 }
 
+// `rate`: the mean of all trials like this one, so the step is that of the rate.
 Pace PaceOf(const Trial& trial, double rate) {
   Pace pace;
   pace.rate = rate;
-  if (trial.steps) pace.step_s = trial.steps->mean_s;
+  if (trial.steps && rate > 0) pace.step_s = trial.samples_per_step.value_or(1) / rate;
   return pace;
 }
 
@@ -148,11 +157,18 @@ std::vector<std::string> TuneHeadline(const TuneResult& result, const Style& sty
   if (after == nullptr) after = before;
   const double rate = result.baseline_rate > 0 ? result.baseline_rate : *before->rate;
   Pace old_pace = PaceOf(*before, rate);
-  Pace new_pace = PaceOf(*after, after == before ? rate : *after->rate);
+  const std::vector<const Row*> adopted = AdoptedRows(result);
+  const std::optional<double> total =
+      adopted.empty() ? std::nullopt : adopted.back()->cumulative_rate;
+  Pace new_pace = PaceOf(*after, after == before ? rate : total.value_or(*after->rate));
+  std::string what = "means of the trials";
   if (ProofOf(result) != nullptr && result.confirmation->arms.size() == 2) {
     const Pace a = PaceOf(result.confirmation->arms[0], result.counts_samples);
     const Pace b = PaceOf(result.confirmation->arms[1], result.counts_samples);
-    if (a.rate && b.rate) old_pace = a, new_pace = b;
+    if (a.rate && b.rate) {
+      old_pace = a, new_pace = b;
+      what = "means of the proof's runs";
+    }
   }
   parts.push_back(FromTo(ThreeDigits(*old_pace.rate), ThreeDigits(*new_pace.rate), style) +
                   fmt::format(" {}", RateUnit(result)));
@@ -160,6 +176,7 @@ std::vector<std::string> TuneHeadline(const TuneResult& result, const Style& sty
     parts.push_back("step " +
                     FromTo(StepText(*old_pace.step_s), StepText(*new_pace.step_s), style));
   }
+  parts.push_back(what);
   const auto from = before->peak_bytes(), to = after->peak_bytes();
   if (from && to) {
     parts.push_back("peak " + FromTo(HumanBytes(static_cast<double>(*from)),
