@@ -103,6 +103,7 @@ class Seen(_Facts):
     step_s = 0.0        # of a step, mean of the run
     compiled = False
     set_to_none_off = 0
+    draws = False       # the training draws from torch's generator of the CPU: dropout, noise
     operators = {}           # of a step: {"aten::mm": 12}
     environment = {}
 

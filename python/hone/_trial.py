@@ -13,6 +13,7 @@ from . import _bench, _seeds
 _WARM_UP, _QUIET, _STEADY = 10, 5, 20
 _TOGETHER = 50  # where several ranks must leave at the same step, time is no rule
 _WAIT_FOR_RANKS_S = 10.0
+_DRAWS_SEEN = 4  # steps in which it is seen whether the program draws random numbers
 
 
 class Enough:
@@ -107,7 +108,7 @@ class Trial:
         self.count, self.source = 0, None
         self.written, self.looking, self.stepping = False, True, False
         _seeds.start(session)
-        self.losses = self.batches = self.looks = None
+        self.losses = self.batches = self.looks = self.drawn = None
         session.after_import("torch", self._torch_is_here)
         atexit.register(self.finish, "exit")
         leave = os._exit
@@ -136,6 +137,8 @@ class Trial:
             return  # on top of what was asked for: what others had is described
         try:
             self.batches.handed_out(iterator, batch, waited_ns)
+            if self.count < _DRAWS_SEEN and self.session.here():
+                self.drawn = self.session.torch.get_rng_state()
         except Exception as trouble:  # ours, never the program's
             self.session.trouble = repr(trouble)
 
@@ -150,6 +153,9 @@ class Trial:
             self.stepping = True
             _tell_stepping(self.folder)
         self.count, self.source = count, source
+        if self.drawn is not None:
+            before, self.drawn = self.drawn, None
+            self.session.seen.draws |= not self.session.torch.equal(before, self.session.torch.get_rng_state())
         self.losses.step_ended()
         if self.looking:
             self.session.roots.step_ended(count)

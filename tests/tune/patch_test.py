@@ -275,6 +275,45 @@ class Edits(Patch):
             self.write("import torch\nloader = DataLoader(data, shuffle=True)\n")
             _source._sources.clear()
 
+    def test_random_numbers_that_workers_change_are_said(self):
+        class Noise(torch.utils.data.Dataset):
+            def __len__(self):
+                return 4
+
+            def __getitem__(self, i):
+                return torch.rand(())
+
+        def epochs(data, **keywords):
+            """Items of two epochs, and a number that the training draws after each."""
+            torch.manual_seed(0)
+            loader = torch.utils.data.DataLoader(data, batch_size=4, **keywords)
+            drawn = [(list(loader)[0].tolist(), torch.rand(()).item()) for _ in range(2)]
+            return [items for items, _ in drawn], [number for _, number in drawn]
+
+        # What is said of torch is so.
+        stays = {"num_workers": 1, "persistent_workers": True}
+        bare, stay = epochs(range(4)), epochs(range(4), **stays)
+        self.assertEqual(epochs(range(4), num_workers=1), bare)
+        self.assertEqual((stay[0], stay[1][0]), (bare[0], bare[1][0]))
+        self.assertNotEqual(stay[1][1], bare[1][1])
+        own = torch.Generator()
+        self.assertEqual(epochs(range(4), generator=own, **stays)[1], epochs(range(4), generator=own)[1])
+        self.assertNotEqual(epochs(Noise(), num_workers=1)[0][0], epochs(Noise())[0][0])
+
+        kind = treatments.load("loader-workers")
+        numbers, items = "from the second epoch on other random numbers", "other random items than before"
+        keep = "leave persistent_workers out"
+        for draws, facts, said in ((True, {}, (numbers, keep)), (False, {}, ()), (False, {"random": True}, (items,)),
+                                   (True, {"random": True}, (items, numbers)),
+                                   (True, {"arguments": {"generator": "Generator"}}, ()),
+                                   (True, {"shuffled": True}, ("other shuffles", keep))):
+            seen = _seen.Seen(loaders=[_seen.Loader(site="train.py:2", batches=3, **facts)], cores=4, draws=draws)
+            code = kind.code(seen, {"num_workers": 2, "persistent_workers": True})
+            for words in (numbers, items, "other shuffles", keep):
+                self.assertEqual(words in code, words in said, (draws, facts, code))
+        seen = _seen.Seen(loaders=[_seen.Loader(site="train.py:2", batches=3)], cores=4, draws=True)
+        self.assertNotIn("#", kind.code(seen, {"num_workers": 2}))
+
     def test_which_loaders_shuffle_by_the_generator_of_the_workers_seeds(self):
         from hone import _loader_facts
 

@@ -241,6 +241,18 @@ class Loaders(Case):
             self.same(ran, bare, "count", "order", "labels", "content", "random")
             self.assertEqual(ran.losses(), bare.losses())
 
+    def test_numbers_that_the_training_draws_are_as_before_and_the_line_says_that_they_would_not_be(self):
+        bare = self.ran("--dropout", "--seed", 7, steps=1000, describe=True)
+        ran = self.ran("--dropout", "--seed", 7, steps=1000, recipe=[WORKERS])
+        self.assertEqual(ran.losses(), bare.losses())
+        words = "from the second epoch on other random numbers (dropout, noise) than before"
+
+        def said(ran):
+            return [words in one["code"] for one in ran.document["candidates"] if one["treatment"] == "loader-workers"]
+
+        self.assertEqual(set(said(bare)), {True})
+        self.assertEqual(set(said(self.ran("--seed", 7, steps=1000, describe=True))), {False}, "it draws nothing")
+
     def test_random_items_are_told_and_keep_their_order(self):
         bare = self.ran("--data", "random", steps=12, describe=True)
         ran = self.ran("--data", "random", steps=12, recipe=[WORKERS])

@@ -6,9 +6,12 @@ from . import EXACT, Treatment, Unfit
 
 _STEPS = (4, 8, 12, 16)
 # What a trial makes up for (_loaders_are_here) and the program's own line would not.
-_OTHER_SHUFFLES = ("from the second epoch on other shuffles than before: persistent workers draw one random number "
-                   "less an epoch")
+_ONE_LESS = "persistent workers draw one random number less an epoch"
+_OTHER_SHUFFLES = "from the second epoch on other shuffles than before: " + _ONE_LESS
+_OTHER_NUMBERS = "from the second epoch on other random numbers (dropout, noise) than before: " + _ONE_LESS
 _TO_KEEP_THEM = "; leave persistent_workers out to keep them"
+# What no way of having workers keeps.
+_OTHER_ITEMS = "other random items than before, from the first epoch on: each worker draws by a seed of its own"
 
 
 class LoaderWorkers(Treatment):
@@ -55,7 +58,10 @@ class LoaderWorkers(Treatment):
         if _model.trainer_hides_loop(seen):
             return "TrainingArguments(%s)" % ", ".join("dataloader_%s=%r" % item for item in options.items())
         text = "DataLoader(..., %s)" % ", ".join("%s=%r" % item for item in options.items())
-        return "\n# ".join([text] + [_other_shuffles(loader) for loader in _shuffled(seen, options)[:1]])
+        told = []
+        for loader in _without_workers(seen):
+            told += [words for words in _differences(seen, loader, options) if words not in told]
+        return "\n# ".join([text] + told)
 
     @classmethod
     def edits(cls, seen, options):
@@ -63,7 +69,8 @@ class LoaderWorkers(Treatment):
 
         return [_patch.add_keywords(loader.site, "DataLoader", {k: repr(v) for k, v in options.items()})
                 for loader in _without_workers(seen)] + [
-                    _patch.remark(loader.site, _other_shuffles(loader)) for loader in _shuffled(seen, options)]
+                    _patch.remark(loader.site, words) for loader in _without_workers(seen)
+                    for words in _differences(seen, loader, options)]
 
     def install(self):
         self.treated = set()
@@ -108,17 +115,18 @@ def _without_workers(seen):
     return [loader for loader in seen.loaders if not loader.arguments.get("num_workers") and loader.batches]
 
 
-def _shuffled(seen, options):
-    """Loaders whose order is drawn from the generator that persistent workers leave a number behind."""
-    if not options.get("persistent_workers"):
-        return []
-    return [loader for loader in _without_workers(seen)
-            if loader.shuffled and not loader.arguments.get("persistent_workers")]
-
-
-def _other_shuffles(loader):
-    # Random items draw in the workers whatever they are: nothing keeps the shuffles then.
-    return _OTHER_SHUFFLES + ("" if loader.random else _TO_KEEP_THEM)
+def _differences(seen, loader, options):
+    """What the program's own line makes otherwise than it was, as sentences."""
+    told = [_OTHER_ITEMS] if loader.random else []
+    if not options.get("persistent_workers") or loader.arguments.get("persistent_workers"):
+        return told
+    # Random items draw in the workers whatever they are: nothing keeps the numbers after them then.
+    keep = "" if loader.random else _TO_KEEP_THEM
+    if loader.shuffled:
+        told.append(_OTHER_SHUFFLES + keep)
+    elif seen.draws and loader.arguments.get("generator") is None:
+        told.append(_OTHER_NUMBERS + keep)
+    return told
 
 
 def _loader(seen):

@@ -17,6 +17,7 @@ parser.add_argument("--apply", default="")
 parser.add_argument("--clip", action="store_true")
 parser.add_argument("--closure", action="store_true")
 parser.add_argument("--evaluate", action="store_true", help="batches are looked at before the training")
+parser.add_argument("--dropout", action="store_true", help="and the data in its own order")
 options = parser.parse_args()
 if options.apply.startswith("early:"):
     import hone
@@ -113,7 +114,7 @@ def main():
         torch.set_num_threads(1)
         os.sched_setaffinity(0, os.sched_getaffinity(0))
         keywords.update(num_workers=1)
-    if options.data not in ("stream", "shared"):
+    if options.data not in ("stream", "shared") and not options.dropout:
         keywords.update(shuffle=True)
     loader = DataLoader(dataset(), batch_size=options.batch, **keywords)
     net = Net()
@@ -127,7 +128,7 @@ def main():
     while step < options.steps:
         for x, y in loader:
             def closure():
-                loss = nn.functional.cross_entropy(net(x), y)
+                loss = nn.functional.cross_entropy(net(nn.functional.dropout(x, 0.1) if options.dropout else x), y)
                 optimizer.zero_grad()
                 loss.backward()
                 if options.clip:
