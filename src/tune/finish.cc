@@ -236,7 +236,13 @@ void Campaign::Finish() {
     result_.winner_guard = guard_->Check(stands->second, RiskOf(incumbent_));
   }
   result_.noise = ledger_.noise().value_or(0);
-  if (result_.noise > kBusyNoise) {
+  if (result_.noise > kBusyNoise && result_.trials.size() == 2) {
+    // The first of them describes the program, and is slower by what it looks at.
+    result_.notes.push_back(fmt::format(
+        "both runs of the program as it is differ by {}: the first was looked into, which takes "
+        "time, or this machine is busy with something else; a longer --budget runs it more often",
+        Percent(result_.noise)));
+  } else if (result_.noise > kBusyNoise) {
     result_.notes.push_back(fmt::format(
         "runs of the same recipe differ by {}: this machine is busy with something else, or the "
         "program's pace changes by itself; small gains cannot be found here",

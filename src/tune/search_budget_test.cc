@@ -32,6 +32,25 @@ TEST(Search, ABudgetThatHoldsNoProofSaysSo) {
   EXPECT_NEAR(result.needed_s, program.clock + 10 + 3 * 20 * 1.1, 1);
 }
 
+// Of two runs one was looked into: what lies between them is no sign of a busy machine.
+TEST(Search, TwoRunsThatDifferAreNotBlamedOnTheMachineAlone) {
+  int named = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Simulated program(seed);
+    program.noise = 0.3;
+    program.Add("t", 1.5);
+    SearchOptions options;
+    options.budget_s = 60;
+    const TuneResult result = Searched(program, options);
+    ASSERT_EQ(result.trials.size(), 2U);
+    for (const std::string& note : result.notes) {
+      EXPECT_FALSE(note.starts_with("runs of the same recipe")) << note;
+      named += note.starts_with("both runs of the program as it is differ by ") ? 1 : 0;
+    }
+  }
+  EXPECT_GE(named, 1) << "two runs seldom lie far enough apart";
+}
+
 // A transformer as a script has it, in the times that were measured on an H200: half precision
 // gives next to nothing before attention is fused, and what compiles for a minute makes all that
 // follows as long.
