@@ -91,7 +91,7 @@ std::vector<BenchRow> BenchRows(const bench::Benchmark& benchmark) {
   }
   if (metric.kind != bench::MetricKind::kStep) {
     rows.Add("step", OfSteps([](const bench::Steps& s) { return std::optional(s.mean_s); }),
-             Seconds, "of a run: mean of its steady steps");
+             Seconds, "of a run: its steady mean");
   }
   rows.Add("step p50", OfSteps([](const bench::Steps& s) { return std::optional(s.p50_s); }),
            Seconds);
