@@ -27,9 +27,6 @@ constexpr int kTickMs = 100;
 constexpr double kGraceSeconds = 2;  // between asking and killing
 // For a program to end by itself when its steps are done. Launchers take a second or two.
 constexpr double kDoneSeconds = 4;
-// For a program to notice that a process was killed, and to say so or to start another: importing
-// PyTorch takes up to 10 s on a busy machine.
-constexpr double kLostSeconds = 15;
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -144,7 +141,7 @@ Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
     outcome.done = outcome.done || (done_at > 0 && elapsed - done_at > kDoneSeconds);
     if (asked_at == 0) {
       outcome.lost = steppers.lost;
-      outcome.waited_for_lost = lost_at > 0 && elapsed - lost_at > kLostSeconds;
+      outcome.waited_for_lost = lost_at > 0 && elapsed - lost_at > options.lost_s;
     }
     outcome.timed_out = outcome.timed_out || (options.timeout_s > 0 && done_at == 0 &&
                                               !outcome.done && elapsed > options.timeout_s);

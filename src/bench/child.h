@@ -25,6 +25,9 @@ struct ChildOptions {
   // and that is fine. One that waits for a process that was killed is ended too, and that is not.
   // May be empty.
   std::string steppers;
+  // For a program to notice that a process was killed, and to say so or to start another: importing
+  // PyTorch takes up to 10 s on a busy machine.
+  double lost_s = 15;
 };
 
 struct ChildOutcome {

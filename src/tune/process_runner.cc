@@ -128,6 +128,7 @@ Result<Trial> ProcessRunner::RunOnce(const TrialOrder& order, const std::string&
   child.variables = options_.variables;
   child.output = folder + "/output.txt";
   child.timeout_s = order.timeout_s;
+  child.lost_s = options_.lost_s;
   child.steppers = folder;
   bench::AddProbe(child.variables, options_.inject, folder);
   bench::SetVariable(child.variables, "HONE_TUNE=" + order_path);

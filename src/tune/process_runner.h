@@ -26,6 +26,7 @@ struct ProcessOptions {
   std::function<void()> tick;                    // ten times a second in a trial; may be empty
   std::function<void()> ran;                     // after each trial; may be empty
   bench::ExperimentListener* confirm = nullptr;  // progress of the confirmation; may be null
+  double lost_s = bench::ChildOptions().lost_s;  // for a program to replace a killed process
   DiskWatch* disk = nullptr;                     // asked when a trial fails; may be null
   // The budget counts from here: what came before the first trial took time too.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();

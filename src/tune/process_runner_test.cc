@@ -41,6 +41,7 @@ class ProcessRunnerTest : public testing::Test {
     options.command = {"/bin/sh", "-c", script};
     options.folder = folder_;
     options.inject = "/no/inject";
+    options.lost_s = 3;
     options.treatments = "/my \"treatments\"";
     options.variables = {"PATH=/bin:/usr/bin", "PYTHONPATH=/own"};
     auto runner = ProcessRunner::Make(options);
@@ -160,9 +161,9 @@ TEST_F(ProcessRunnerTest, AProgramThatWaitsForOneWhoWasKilledIsEnded) {
 
 TEST_F(ProcessRunnerTest, AProgramThatWaitsForOneWhoLivesOrStartedAnotherIsNot) {
   TrialOrder order;
-  order.timeout_s = 18;  // beyond what one who was killed is given
+  order.timeout_s = 7;  // beyond what one who was killed is given
   Trial trial =
-      Run(std::string(kSteps) + "kill -9 $!; sleep 2; " + kSteps + "exec sleep 100", order);
+      Run(std::string(kSteps) + "kill -9 $!; sleep 1; " + kSteps + "exec sleep 100", order);
   EXPECT_EQ(trial.ending, Ending::kHang) << trial.error;
 }
 
