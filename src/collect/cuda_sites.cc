@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect/cuda_sites.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "collect/budget.h"
@@ -55,23 +56,32 @@ std::uint64_t ClockWithSites() noexcept {
   return now;
 }
 
-std::uint32_t CudaSites::SlotOf(std::uint64_t time) noexcept {
-  return static_cast<std::uint32_t>(time * 0x9E3779B97F4A7C15ULL >> 50) % kSlots;
+std::uint32_t CudaSites::SetOf(std::uint64_t time) noexcept {
+  return static_cast<std::uint32_t>(time * 0x9E3779B97F4A7C15ULL >> 52) % kSets * kWays;
 }
 
 void CudaSites::Drain() noexcept {
   g_least_ticks.store(TicksIn(kLeastNanos), std::memory_order_relaxed);
   g_noted.Drain([this](std::uint32_t tid, const Noted& noted) {
-    if (slots_ == nullptr) slots_ = static_cast<Site*>(TakeMemory(kSlots * sizeof(Site)));
-    if (slots_ != nullptr) slots_[SlotOf(noted.time)] = {noted.time, tid, noted.frame};
+    if (slots_ == nullptr) {
+      slots_ = static_cast<Site*>(TakeMemory(kSets * kWays * sizeof(Site)));
+      if (slots_ == nullptr) return;
+    }
+    Site* const set = slots_ + SetOf(noted.time);
+    Site* const oldest = std::min_element(
+        set, set + kWays, [](const Site& a, const Site& b) { return a.time < b.time; });
+    *oldest = {noted.time, tid, noted.frame};
   });
   g_noted.TakeLost();  // a line that is missing is said where it is missing
 }
 
 std::uint32_t CudaSites::FrameOf(std::uint32_t tid, std::uint64_t end) const noexcept {
   if (slots_ == nullptr || end == 0) return 0;
-  const Site& site = slots_[SlotOf(end)];
-  return site.time == end && site.tid == tid ? site.frame : 0;
+  const Site* const set = slots_ + SetOf(end);
+  for (const Site* site = set; site != set + kWays; ++site) {
+    if (site->time == end && site->tid == tid) return site->frame;
+  }
+  return 0;
 }
 
 void CudaSites::Forked() noexcept { g_noted.Forked(); }

@@ -20,7 +20,7 @@ std::uint64_t ClockWithSites() noexcept;
 // The writer's.
 class CudaSites {
  public:
-  // Takes what the clock noted; call before records are decoded.
+  // Takes what the clock noted; between taking a buffer of records and decoding it.
   void Drain() noexcept;
   // The frame of the call of this thread that ended then; 0: not known.
   std::uint32_t FrameOf(std::uint32_t tid, std::uint64_t end) const noexcept;
@@ -31,9 +31,10 @@ class CudaSites {
     std::uint64_t time;
     std::uint32_t tid, frame;
   };
-  // The latest; records follow within seconds (tuning flush).
-  static constexpr std::uint32_t kSlots = 1u << 14;
-  static std::uint32_t SlotOf(std::uint64_t time) noexcept;
+  // The latest; records follow within seconds (tuning flush). In sets of a few, of which the oldest
+  // makes room: with one slot for each hash, one in sixty runs of twenty waits lost a line.
+  static constexpr std::uint32_t kSets = 1u << 12, kWays = 4;
+  static std::uint32_t SetOf(std::uint64_t time) noexcept;
   Site* slots_ = nullptr;
 };
 

@@ -228,9 +228,11 @@ void CudaSource::FlushForEnd() noexcept {
 }
 
 void CudaSource::Decode(Output& output) noexcept {
-  sites_.Drain();
   for (;;) {
     const CudaBuffers::Full full = buffers_.TakeOldest();
+    // After the buffer: its records' lines were noted before it was full. The other way round, a
+    // call that ended in between had a record and no line.
+    sites_.Drain();
     if (full.data == nullptr) return;
     if (full.discard) {
       discarded_ += records_.Count(full.data, full.valid);

@@ -33,14 +33,9 @@ class Waits(unittest.TestCase):
     def test_each_wait_has_the_line_it_came_from(self):
         for version, python in recorded.pythons().items():
             with self.subTest(version=version):
-                # On a busy machine a line was missed once in thirty runs; a wrong one never may be there.
-                for _ in range(3):
-                    found, lines, launches = self.lines_of(python)
-                    self.assertLessEqual(found.items(), lines.items())
-                    self.assertEqual(launches, 1)
-                    if found == lines:
-                        break
+                found, lines, launches = self.lines_of(python)
                 self.assertEqual(found, lines)
+                self.assertEqual(launches, 1)
 
     @unittest.skipUnless((BUILD / "hone").exists(), "no hone (target hone)")
     def test_the_report_names_the_lines(self):
@@ -54,7 +49,7 @@ class Waits(unittest.TestCase):
     def test_without_python_lines_there_are_none(self):
         run = Run(program("waits.py"), env={"HONE_CUPTI": str(FAKE_CUPTI), "HONE_COLLECT": "cuda"})
         self.assertEqual({row[9] for row in run.rows("api")}, {"0"})
-        self.assertEqual(len(run.rows("api")), 6)
+        self.assertEqual(len(run.rows("api")), 6 + 300)
 
 
 if __name__ == "__main__":

@@ -33,8 +33,15 @@ def in_a_region():
     LIBRARY.hone_region_end()
 
 
+def often():
+    # Hundreds before anybody reads what was noted.
+    for number in range(100, 400):
+        here(number); package.wait(FAKE, number, microseconds=50)
+
+
 directly()
 in_a_region()
+often()
 thread = threading.Thread(target=lambda: (here(5), package.wait(FAKE, 5)))
 thread.start()
 thread.join()

@@ -5,7 +5,7 @@ import threading
 STREAM_SYNCHRONIZE = 131  # as CUPTI numbers the runtime's functions
 
 
-def wait(fake, number, function=STREAM_SYNCHRONIZE):
-    line = "runtime cbid=%d start=now wait=2000 end=now corr=%d tid=%d" % (
-        function, number, threading.get_native_id())
+def wait(fake, number, function=STREAM_SYNCHRONIZE, microseconds=2000):
+    line = "runtime cbid=%d start=now wait=%d end=now corr=%d tid=%d" % (
+        function, microseconds, number, threading.get_native_id())
     assert fake.FakeCuptiLine(line.encode())
