@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Below the program's own priority: it is the one that is to run.
-constexpr int kNiceWhileRunning = 10;
+constexpr int kNiceWhileRunning = 19;
 // Below it the next chunk of a recording may not fit.
 constexpr std::uintmax_t kRoom = 256 << 10;
 
