@@ -116,9 +116,15 @@ void RunListener::Closed(const record::Closing& closing) {
   if (sampler_ != nullptr) sampler_->Flush();
   if (plan_.quiet) return;
   if (!closing.program_ended && closing.full) {
-    Say(fmt::format("recorded {}of {}; the program runs on",
-                    closing.steps > 0 ? Count(Steps(closing), "step") + " " : "",
+    Say(fmt::format("recorded {}{}; the program runs on",
+                    closing.steps > 0 ? Count(Steps(closing), "step") + " of " : "",
                     Count(closing.processes, "process", "processes")));
+  }
+  if (closing.awaits_step) {
+    Say(
+        fmt::format("recorded {}, which made no step of an optimizer yet; the program runs on and "
+                    "is recorded again when it does; so far: hone analyze {}",
+                    Count(closing.processes, "process", "processes"), shown_folder_));
   }
   if (!plan_.analyze) Say(fmt::format("to read it: hone analyze {}", shown_folder_));
 }
@@ -174,6 +180,7 @@ int RunListener::Answer(const report::Report& report, const record::Closing& clo
     return report::WritePage(report, {"hone analyze " + shown_folder_}, out);
   });
   if (plan_.quiet) return code;
+  if (closing.awaits_step) return code;
   if (!closing.full) {
     Say(Summary(report, closing));
     return code;

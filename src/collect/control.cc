@@ -63,17 +63,32 @@ bool Control::StopAsked() const noexcept {
   return page_ != nullptr && page_->stop.load(std::memory_order_relaxed) != 0;
 }
 
-bool Control::SteppersClosed() const noexcept {
-  if (page_ == nullptr) return false;
-  bool closed = false;
+Control::Steppers Control::LookAtSteppers() const noexcept {
+  Steppers steppers;
+  if (page_ == nullptr) return steppers;
   for (const wire::ProcessSlot& slot : page_->slots) {
     const auto state = static_cast<wire::ProcessState>(slot.state.load(std::memory_order_acquire));
     if (state == wire::ProcessState::kFree) break;
-    if (state == wire::ProcessState::kStepping) return false;
-    closed = closed || (state == wire::ProcessState::kClosed &&
-                        slot.steps.load(std::memory_order_relaxed) > 0);
+    steppers.stepping = steppers.stepping || state == wire::ProcessState::kStepping;
+    if (state != wire::ProcessState::kClosed || slot.steps.load(std::memory_order_relaxed) == 0) {
+      continue;
+    }
+    steppers.closed = true;
+    steppers.over = steppers.over || slot.window.load(std::memory_order_relaxed) > 0;
   }
-  return closed;
+  return steppers;
 }
+
+bool Control::SteppersClosed() const noexcept {
+  const Steppers steppers = LookAtSteppers();
+  return steppers.closed && !steppers.stepping;
+}
+
+bool Control::OverForAll() const noexcept {
+  const Steppers steppers = LookAtSteppers();
+  return steppers.over && !steppers.stepping;
+}
+
+bool Control::SomebodySteps() const noexcept { return LookAtSteppers().stepping; }
 
 }  // namespace hone::collect

@@ -19,8 +19,16 @@ class Control {
   bool StopAsked() const noexcept;
   // Whether some process counted steps, and all those have closed their windows.
   bool SteppersClosed() const noexcept;
+  // The same of windows that do not come back: whoever starts now is late.
+  bool OverForAll() const noexcept;
+  bool SomebodySteps() const noexcept;
 
  private:
+  struct Steppers {
+    bool stepping = false, closed = false, over = false;
+  };
+  Steppers LookAtSteppers() const noexcept;
+
   wire::ControlPage* page_ = nullptr;
   wire::ProcessSlot* slot_ = nullptr;
 };

@@ -41,6 +41,7 @@ void ReadOptions() noexcept {
   Read(wire::kEnvSteps, 1, 1e9, g_options.steps);
   Read(wire::kEnvSeconds, 0, 1e9, g_options.seconds);
   Read(wire::kEnvEvery, 0, 1e9, g_options.every);
+  Read(wire::kEnvWithoutSteps, 0.1, 1e9, g_options.seconds_without_steps);
   std::uint32_t all = 0;
   Read(wire::kEnvAll, 0, 1, all);
   g_options.all = all != 0;

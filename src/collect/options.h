@@ -10,11 +10,12 @@
 namespace hone::collect {
 
 struct Options {
-  char folder[3072] = {};    // empty: record nothing
-  char collect[256] = {};    // empty: everything
-  std::uint32_t steps = 30;  // steady ones of a window
-  double seconds = 0;        // of a window; 0: no limit
-  std::uint32_t every = 0;   // steps between the starts of windows; 0: one window
+  char folder[3072] = {};             // empty: record nothing
+  char collect[256] = {};             // empty: everything
+  std::uint32_t steps = 30;           // steady ones of a window
+  double seconds = 0;                 // of a window; 0: no limit
+  std::uint32_t every = 0;            // steps between the starts of windows; 0: one window
+  double seconds_without_steps = 30;  // of a program that makes none
   bool all = false;
   std::size_t memory_bytes = std::size_t{64} << 20;
   std::uint32_t stack_hz = 100;

@@ -91,10 +91,14 @@ void DrainAll(bool last) {
 // just be starting.
 void CloseWindow(wire::ProcessState after) {
   std::uint32_t number = 0;
+  bool awaits_step = false;
   {
     const std::lock_guard<SpinLock> guard(g_window_lock);
     TheWindow().Closed();
     number = TheWindow().number();
+    awaits_step = TheWindow().awaits_step();
+    // Not a window that is over for everyone: this one comes back.
+    if (awaits_step) g_control.Steps(TheWindow().steady_steps(), 0);
   }
   {
     const std::lock_guard<SpinLock> guard(g_sources_lock);
@@ -103,7 +107,9 @@ void CloseWindow(wire::ProcessState after) {
   g_recording.store(false, std::memory_order_release);
   g_sampling.store(false, std::memory_order_relaxed);
   g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kWindowClose), number,
-               after == wire::ProcessState::kEnded ? "the process ends" : "");
+               after == wire::ProcessState::kEnded ? "the process ends"
+               : awaits_step                       ? "no step yet"
+                                                   : "");
   DrainAll(true);
   g_file->WriteAnchor();
   g_file->Flush(true);
@@ -128,7 +134,9 @@ void HonourWishes() {
       action = TheWindow().Tick(now, busy == 0 ? 0 : now - ago);
       follows = !TheWindow().counts_steps() && !GetOptions().all;
     }
-    if (action == Window::Action::kClose || (follows && g_control.SteppersClosed())) {
+    // A worker that loads for somebody who steps is recorded as long as that one is.
+    const bool needed = follows && GetOptions().seconds <= 0 && g_control.SomebodySteps();
+    if ((action == Window::Action::kClose && !needed) || (follows && g_control.SteppersClosed())) {
       CloseWindow(wire::ProcessState::kClosed);
     }
   }
@@ -208,13 +216,13 @@ bool StartRecorder() noexcept {
   g_pid = getpid();
   g_control.Attach(GetOptions().folder);
   // The run is over for everyone: a process that starts now (a worker of the next epoch) is late.
-  if (g_control.StopAsked() || (g_control.SteppersClosed() && GetOptions().every == 0)) {
+  if (g_control.StopAsked() || (g_control.OverForAll() && GetOptions().every == 0)) {
     g_control.Set(wire::ProcessState::kEnded);
     g_phase.store(Phase::kFailed);
     return false;
   }
   const WindowOptions window = {GetOptions().steps, GetOptions().seconds, GetOptions().all,
-                                GetOptions().every};
+                                GetOptions().every, GetOptions().seconds_without_steps};
   new (g_window_memory) Window(window);
   g_file = new (std::nothrow) RunFile;
   if (g_file == nullptr || !g_file->Create(GetOptions().folder)) {
@@ -267,6 +275,10 @@ void ForkedRecorder() noexcept {
   if (phase != Phase::kIdle && phase != Phase::kFailed) g_phase.store(Phase::kIdle);
 }
 
+bool StepsMatterAfterClose() noexcept {
+  const std::lock_guard<SpinLock> guard(g_window_lock);
+  return TheWindow().returns();
+}
 bool Recording() noexcept { return g_recording.load(std::memory_order_relaxed); }
 bool SamplingArguments() noexcept { return g_sampling.load(std::memory_order_relaxed); }
 void PythonHookPresent() noexcept { g_python_hook.store(true, std::memory_order_relaxed); }

@@ -146,7 +146,7 @@ class OperatorSource final : public Source {
     // Where the process ends, torch may be taken down already: its list of callbacks is not
     // touched, and those that still come find nothing recorded.
     if (RecorderFinishing()) return;
-    const bool returns = GetOptions().every != 0 && !g_refused.load();
+    const bool returns = StepsMatterAfterClose() && !g_refused.load();
     Arguments(false);
     Remove(op_);
     Remove(script_);

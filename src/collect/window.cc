@@ -7,11 +7,18 @@ namespace hone::collect {
 
 void Window::Opened(std::uint64_t now_ns) noexcept {
   open_ = true;
+  awaits_step_ = false;
   ++number_;
   opened_ns_ = now_ns;
   marks_ = steady_steps_ = 0;
   marks_since_opening_ = 0;
   last_mark_ns_ = 0;
+}
+
+void Window::Closed() noexcept {
+  open_ = false;
+  const bool stepped = sign_ > StepSign::kLoader && marks_ > 0;
+  awaits_step_ = !stepped && number_ == 1 && !options_.all && options_.seconds <= 0;
 }
 
 bool Window::Settled() const noexcept {
@@ -32,6 +39,7 @@ Window::Action Window::Step(StepSign sign, std::uint64_t now_ns) noexcept {
   }
   ++marks_since_opening_;
   if (!open_) {
+    if (awaits_step_) return sign > StepSign::kLoader ? Action::kOpen : Action::kNone;
     return options_.every > 0 && marks_since_opening_ >= options_.every ? Action::kOpen
                                                                         : Action::kNone;
   }
@@ -50,7 +58,7 @@ Window::Action Window::Tick(std::uint64_t now_ns, std::uint64_t busy_since_ns) n
   if (!open_ || options_.all || busy_since_ns == 0) return Action::kNone;
   const double limit = options_.seconds > 0                      ? options_.seconds
                        : sign_ > StepSign::kLoader && marks_ > 0 ? 0
-                                                                 : kSecondsWithoutSteps;
+                                                                 : options_.seconds_without_steps;
   if (limit <= 0) return Action::kNone;
   const std::uint64_t since = std::max(busy_since_ns, opened_ns_);
   const bool over = now_ns > since && static_cast<double>(now_ns - since) >= limit * 1e9;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Window: when recording stops, and begins again. Pure: fed with step marks and the time, it says
 // what to do. Recording starts with the process, so a short program is seen whole; the steps until
-// the program is steady are recorded and not counted.
+// the program is steady are recorded and not counted. A window that closed before the first step of
+// an optimizer, because a model took its time to load, opens again with it.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,9 @@ struct WindowOptions {
   double seconds = 0;
   bool all = false;
   std::uint32_t every = 0;
+  // A program without a step of an optimizer's or its own is recorded for so long after its first
+  // operator.
+  double seconds_without_steps = 30;
 };
 
 class Window {
@@ -32,7 +36,7 @@ class Window {
   Action Tick(std::uint64_t now_ns, std::uint64_t busy_since_ns) noexcept;
   // It was opened or closed, for whatever reason.
   void Opened(std::uint64_t now_ns) noexcept;
-  void Closed() noexcept { open_ = false; }
+  void Closed() noexcept;
 
   bool open() const noexcept { return open_; }
   bool steady() const noexcept { return steady_steps_ > 0; }
@@ -41,14 +45,14 @@ class Window {
   bool counts_steps() const noexcept { return marks_ > 0; }
   // Whether arguments of operators are worth their price just now: the first two steady steps.
   bool sampling() const noexcept { return open_ && steady_steps_ >= 1 && steady_steps_ <= 2; }
+  // Closed before the program made a step that counts: the first one opens it again.
+  bool awaits_step() const noexcept { return awaits_step_; }
   // Whether step marks matter after the window closed.
-  bool returns() const noexcept { return options_.every > 0; }
+  bool returns() const noexcept { return options_.every > 0 || awaits_step_; }
 
   // Steps are steady once three in a row lie within a quarter of their middle one; a program that
   // never gets there is measured as it is after so many.
   static constexpr std::uint32_t kLongestWarmUp = 20;
-  // A program without a single mark of a step is recorded for so long after its first operator.
-  static constexpr double kSecondsWithoutSteps = 30;
   // A loader's batches count as steps only when no optimizer showed up during so many windows'
   // worth of them: accumulation of gradients takes many batches a step.
   static constexpr std::uint32_t kLoaderPatience = 4;
@@ -57,7 +61,7 @@ class Window {
   bool Settled() const noexcept;
 
   WindowOptions options_;
-  bool open_ = false;
+  bool open_ = false, awaits_step_ = false;
   std::uint32_t number_ = 0;
   std::uint64_t opened_ns_ = 0;
   StepSign sign_ = StepSign::kLoader;

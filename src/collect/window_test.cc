@@ -125,5 +125,36 @@ TEST(Window, ArgumentsAreTakenInTheFirstTwoSteadySteps) {
   EXPECT_EQ(sampled, 2);
 }
 
+TEST(Window, ClosedBeforeTheFirstStepItOpensAgainWithIt) {
+  Window window({.steps = 5});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  // Batches of a look at the data come before the training.
+  for (int i = 0; i < 3; ++i) window.Step(StepSign::kLoader, now += 100 * kMs);
+  EXPECT_EQ(window.Tick(now += 31'000 * kMs, 1), Window::Action::kClose);
+  window.Closed();
+  EXPECT_TRUE(window.awaits_step());
+  EXPECT_TRUE(window.returns());
+  EXPECT_EQ(window.Step(StepSign::kLoader, now += kMs), Window::Action::kNone);
+  EXPECT_EQ(window.Step(StepSign::kOptimizer, now += kMs), Window::Action::kOpen);
+  window.Opened(now);
+  EXPECT_EQ(window.Tick(now += 31'000 * kMs, 1), Window::Action::kClose) << "no step came";
+  window.Opened(now);
+  EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer), 3 + 6);
+  window.Closed();
+  EXPECT_FALSE(window.awaits_step()) << "what was asked for is there";
+  EXPECT_EQ(StepsUntil(window, Window::Action::kOpen, now, StepSign::kOptimizer), -1);
+}
+
+TEST(Window, ATimeThatWasAskedForIsTheEnd) {
+  Window window({.seconds = 2});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  EXPECT_EQ(window.Tick(now += 3'000 * kMs, 1), Window::Action::kClose);
+  window.Closed();
+  EXPECT_FALSE(window.awaits_step());
+  EXPECT_EQ(window.Step(StepSign::kOptimizer, now += kMs), Window::Action::kNone);
+}
+
 }  // namespace
 }  // namespace hone::collect

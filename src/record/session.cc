@@ -52,7 +52,8 @@ struct Session::Course {
   Closing closing{};  // what the analysis is about
   WindowWatch watch{};
   std::uint32_t analyzed_window = 0;
-  bool answered = false;  // the full answer was tried
+  bool answered = false;    // the full answer was tried
+  bool told_start = false;  // of a program that has made no step yet
   int interrupts = 0;
   Clock::time_point next_tick = Clock::now() + kTick;
 
@@ -126,9 +127,15 @@ struct Session::Course {
     Look();
     // One window is all: those that follow close too, and what starts later records nothing.
     if (!options.every && watch.closing_now()) control.Stop();
-    if (analysis < 0 && watch.closed_window() > analyzed_window) {
+    if (analysis >= 0) return;
+    if (watch.closed_window() > analyzed_window) {
       Closing now = watch.closing();
       now.full = !options.every;
+      StartAnalysis(now);
+    } else if (watch.awaits_step() && !std::exchange(told_start, true)) {
+      Closing now = watch.closing();
+      now.full = options.timed;
+      now.awaits_step = !options.timed;
       StartAnalysis(now);
     }
   }
@@ -136,7 +143,7 @@ struct Session::Course {
   void Look() {
     const std::vector<SlotView> slots = control.Read();
     watch.Look(slots, Clock::now());
-    if (!watch.settled()) listener.Recording(watch.status(), slots);
+    if (!watch.settled() && !watch.awaits_step()) listener.Recording(watch.status(), slots);
   }
 
   // What the program left behind may still be writing.
@@ -164,7 +171,8 @@ struct Session::Course {
     }
     listener.ProgramEnded(status);
     while (analysis > 0) TakeSignals(-1ms);
-    if (!answered) {
+    // A window that a late step opened may have been cut off by the end.
+    if (!answered || watch.closing().window > analyzed_window) {
       Closing last = watch.closing();
       last.full = last.program_ended = true;
       StartAnalysis(last);

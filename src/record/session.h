@@ -36,6 +36,7 @@ class SessionListener {
 
 struct SessionOptions {
   bool every = false;  // windows come again and again
+  bool timed = false;  // a window is over after a time, whatever the program does
   bool analyze = true;
 };
 

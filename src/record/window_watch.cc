@@ -60,6 +60,10 @@ void WindowWatch::Look(const std::vector<SlotView>& slots, Time now) {
     if (counts && slot.window <= closed) closed = slot.window - std::min(slot.window, 1U);
   }
   if (closed > closed_window_) Close(closed, slots, now);
+  awaits_step_ = !recording_ && closed == 0 && closed_window_ == 0 &&
+                 std::any_of(slots.begin(), slots.end(), [](const SlotView& slot) {
+                   return slot.alive && slot.state == ProcessState::kClosed;
+                 });
   settled_ =
       closed_window_ > 0 && !closing_now() && (!recording_ || now - closed_since_ >= kDeafAfter);
 }

@@ -25,7 +25,8 @@ struct Closing {
   std::uint32_t processes = 0;  // that recorded
   std::uint64_t lost = 0;       // records dropped, of all processes
   bool program_ended = false;
-  bool full = false;  // the answer is asked for; else a line
+  bool full = false;         // the answer is asked for; else a line
+  bool awaits_step = false;  // the program may still be starting
 };
 
 class WindowWatch {
@@ -39,6 +40,9 @@ class WindowWatch {
   std::uint32_t closed_window() const { return closed_window_; }
   // Some process records.
   bool recording() const { return recording_; }
+  // Whoever recorded has closed its window before it made a step that counts, and nobody records:
+  // what there is can be told, and a step that comes later opens the window again.
+  bool awaits_step() const { return awaits_step_; }
   // Those that count steps have closed a window that closed_window() does not tell of yet.
   bool closing_now() const { return waiting_window_ > closed_window_; }
   // A window is over, and nothing is being recorded now, or only by what does not heed the page.
@@ -52,7 +56,7 @@ class WindowWatch {
   RecordingStatus status_;
   Closing closing_;
   std::uint32_t closed_window_ = 0;
-  bool recording_ = false, settled_ = false;
+  bool recording_ = false, settled_ = false, awaits_step_ = false;
   std::uint32_t waiting_window_ = 0;  // closed for those that count steps, not yet for the others
   Time waiting_since_{}, closed_since_{};
 };

@@ -86,5 +86,21 @@ TEST_F(WindowWatchTest, WindowsComeAgain) {
   EXPECT_EQ(watch_.closed_window(), 2U);
 }
 
+// Window 0: it comes back with the first step.
+TEST_F(WindowWatchTest, AProgramWithoutAStepIsToldAndAwaited) {
+  Look({Slot(1, ProcessState::kClosed, 0, 0), Slot(2, ProcessState::kFollowing, 0, 0)});
+  EXPECT_FALSE(watch_.awaits_step()) << "the other one may be the one that steps";
+  Look({Slot(1, ProcessState::kClosed, 0, 0), Slot(2, ProcessState::kClosed, 12, 0)});
+  EXPECT_TRUE(watch_.awaits_step());
+  EXPECT_EQ(watch_.closed_window(), 0U);
+  EXPECT_FALSE(watch_.settled());
+  Look({Slot(1, ProcessState::kClosed, 0, 0), Slot(2, ProcessState::kStepping, 1, 2)});
+  EXPECT_FALSE(watch_.awaits_step());
+  Look({Slot(1, ProcessState::kClosed, 0, 0), Slot(2, ProcessState::kClosed, 30, 2)});
+  EXPECT_FALSE(watch_.awaits_step());
+  EXPECT_EQ(watch_.closed_window(), 2U);
+  EXPECT_TRUE(watch_.settled());
+}
+
 }  // namespace
 }  // namespace hone::record

@@ -16,6 +16,8 @@ inline constexpr const char* kEnvSteps = "HONE_STEPS";      // steady steps of a
 inline constexpr const char* kEnvSeconds = "HONE_SECONDS";  // of a window; 0: no limit
 inline constexpr const char* kEnvAll = "HONE_ALL";          // 1: one window, from start to end
 inline constexpr const char* kEnvEvery = "HONE_EVERY";  // steps between windows' starts; 0: once
+// Seconds that a program without steps is recorded (30); for tests.
+inline constexpr const char* kEnvWithoutSteps = "HONE_TEST_SECONDS_WITHOUT_STEPS";
 inline constexpr const char* kEnvMemory = "HONE_MEMORY_BYTES";  // the recorder's buffers (64 MiB)
 inline constexpr const char* kEnvStackRate = "HONE_STACK_HZ";   // Python samples a second (100)
 // Comma-separated: ops, memory, cuda, nvtx, nccl, python, loader, shapes. Unset: all.
@@ -32,7 +34,7 @@ enum class ProcessState : std::uint32_t {
   kFree = 0,
   kFollowing = 1,  // records, has seen no step of its own: closes when the stepping ones have
   kStepping = 2,   // records and counts steps
-  kClosed = 3,     // its window is over
+  kClosed = 3,     // its window is over; window 0: until it makes a step
   kEnded = 4,
 };
 

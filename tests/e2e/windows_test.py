@@ -60,6 +60,47 @@ class Windows(harness.Case):
             self.assertRegex(line, r"^hone: window \d+: ")
         self.answer(done)
 
+    # Operators for so many seconds, as a model that loads; then so many steps; then neither.
+    LATE = """
+        import sys, time, torch
+        end = time.monotonic() + float(sys.argv[1])
+        while time.monotonic() < end:
+            torch.ones(64).add_(1)
+            time.sleep(0.002)
+        model = torch.nn.Linear(8, 8)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(int(sys.argv[2])):
+            optimizer.zero_grad()
+            model(torch.ones(4, 8)).sum().backward()
+            optimizer.step()
+            time.sleep(0.005)
+        print("done", flush=True)
+        time.sleep(float(sys.argv[3]))
+    """
+
+    def late(self, run, *arguments):
+        return run([harness.torch_python(), self.script(self.LATE), *arguments],
+                   env={**os.environ, "HONE_TEST_SECONDS_WITHOUT_STEPS": "1"})
+
+    def test_a_program_that_starts_for_long_is_recorded_when_it_steps(self):
+        for steps, at_least in ((150, 30), (9, 5)):  # those of a window, and those until the end
+            with self.subTest(steps=steps):
+                done = self.late(self.run_hone, "3.5", str(steps), "0")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(b"made no step of an optimizer yet; the program runs on and is recorded again",
+                              done.stderr)
+                self.assertGreaterEqual(self.answer(done)["steps"]["count"], at_least)
+                self.assertEqual(b"recorded 30 steps of 1 process" in done.stderr, steps == 150, done.stderr)
+
+    def test_a_program_without_steps_is_told_of_while_it_runs(self):
+        run = self.late(self.start_hone, "6", "0", "60")
+        harness.wait_for((run.out / "report.json").exists, 60)
+        self.assertIsNone(run.poll())
+        run.send_signal(signal.SIGTERM)
+        _, stderr = run.communicate(timeout=60)
+        self.assertIn(b"so far: hone analyze", stderr)
+        self.assertEqual(stderr.count(b"top ops"), 1, "the answer itself comes once, at the end")
+
     def test_nothing_costs_after_the_window(self):
         """The launcher sleeps, and no thread of the recorder wakes up."""
         process = self.start_hone([sys.executable, self.script(harness.MARKS)], ["--steps", "20"])

@@ -216,6 +216,24 @@ TEST_F(HoneTest, TheLatestWholeWindowIsAnalyzed) {
   EXPECT_EQ(trace->losses[LossKind::kProcessKilled].count, 0u);
 }
 
+// The start of a program that loads for long is not what its steps are judged by, however few.
+TEST_F(HoneTest, AWindowWithoutAStepGivesWay) {
+  Recording main(folder_, 10, 1);
+  const std::int64_t add = main.Name("aten::add");
+  main.Mark(0, wire::MarkKind::kWindowOpen).Op(10, 50, 10, add);
+  main.Mark(9000, wire::MarkKind::kWindowClose, "no step yet");
+  const auto start = LoadHone(main.path());
+  ASSERT_TRUE(start);
+  ASSERT_EQ(start->host.size(), 1u);
+  EXPECT_EQ(start->host.start_ns[0], 50);
+  main.Mark(9100, wire::MarkKind::kWindowOpen).Op(10, 9150, 10, add);
+  main.Mark(9200, wire::MarkKind::kWindowClose, "the process ends");
+  const auto trace = LoadHone(main.path());
+  ASSERT_TRUE(trace);
+  ASSERT_EQ(trace->host.size(), 1u);
+  EXPECT_EQ(trace->host.start_ns[0], 9150);
+}
+
 TEST_F(HoneTest, AKilledProcessIsSaidToBe) {
   Recording main(folder_, 10, 1);
   main.Mark(0, wire::MarkKind::kWindowOpen).Op(10, 50, 10, main.Name("aten::add"));

@@ -42,7 +42,7 @@ void RecordedSpan::ReadMarks(const ProcessFile& leader) {
       case wire::MarkKind::kWindowClose:
       case wire::MarkKind::kEnd:
         close(mark.time_ns);
-        // One that the end of the process cut short says so.
+        // One that the end of the process cut short, or that no step was made in, says so.
         if (open && mark.kind == wire::MarkKind::kWindowClose && mark.text.empty()) {
           whole_window_ = window;
         }

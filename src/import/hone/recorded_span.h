@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecordedSpan: the stretch of time that is analyzed. A recording may have several windows
-// (--every), and may pause while another tool holds the device; figures over such a pause would be
-// wrong. The latest window counts that the end of the process did not cut short, and of its
-// stretches without a pause the longest; the others are said to be there.
+// (--every; or one before the first step and one after it), and may pause while another tool holds
+// the device; figures over such a pause would be wrong. The latest window counts that the end of
+// the process did not cut short and that was not closed for want of a step; without one, the
+// latest; and of its stretches without a pause the longest; the others are said to be there.
 #pragma once
 
 #include <vector>
