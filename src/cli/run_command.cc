@@ -39,6 +39,10 @@ std::uint64_t ParseBytes(const std::string& text) {
   return number * scale < 1e15 ? static_cast<std::uint64_t>(number * scale) : 0;
 }
 
+// Steps of a few milliseconds: thirty of them hold fifteen samples of stacks and one or two of the
+// machine, and rules that count those fall silent. A second has a hundred and ten.
+constexpr double kLeastSeconds = 1;
+
 // A process needs some for each of its threads; below this every source would drop.
 constexpr std::uint64_t kLeastMemory = 4U << 20;
 
@@ -75,7 +79,8 @@ const VerbInfo& RunCommand::info() const {
       "run a program and say why it is slow; no change to its code",
       "hone run [options] [--] CMD...",
       "Starts CMD with hone's recorder inside: operators, kernels, copies, memory, data loading, "
-      "Python lines and the machine, of every process it starts. Once 30 steady steps are seen, "
+      "Python lines and the machine, of every process it starts. Once 30 steady steps and "
+      "a second of them are seen, "
       "recording ends, the program runs on at full speed, and the answer is printed to stderr and "
       "kept in a folder. Ctrl-C, kill and crash of the program still give an answer. The exit code "
       "is the program's.",
@@ -104,6 +109,7 @@ void RunCommand::Declare(CLI::App& app) {
                            ->check(WholeNumber());
   CLI::Option* all = app.add_flag("--all", all_, "record from the program's start to its end");
   all->excludes(steps)->excludes(seconds)->excludes(every);
+  steps_given_ = steps;
   for (CLI::Option* option : {steps, seconds, every, all}) option->group("how much to record");
 
   app.add_option("--collect", collect_, "only these, several with commas between")
@@ -145,6 +151,8 @@ void RunCommand::Declare(CLI::App& app) {
 record::RecordOptions RunCommand::Options() const {
   record::RecordOptions options;
   options.steps = static_cast<std::uint32_t>(std::min<std::int64_t>(steps_, UINT32_MAX));
+  // Who says how many gets as many.
+  options.least_seconds = steps_given_->count() > 0 ? 0 : kLeastSeconds;
   options.seconds = seconds_;
   options.all = all_;
   options.every = static_cast<std::uint64_t>(every_);
@@ -214,6 +222,7 @@ int RunCommand::Run(Console& console) {
   plan.pid = static_cast<std::uint32_t>(started.pid);
   plan.folder = *folder;
   plan.steps = options.steps;
+  plan.exactly = options.least_seconds == 0;
   plan.every = every_ > 0;
   plan.all = all_;
   plan.quiet = quiet_;

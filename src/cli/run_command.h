@@ -27,6 +27,7 @@ class RunCommand : public Verb {
       const record::Environment& environment) const;
 
   std::vector<std::string> command_;
+  CLI::Option* steps_given_ = nullptr;
   std::int64_t steps_ = 30, every_ = 0, stack_hz_ = -1;
   double seconds_ = 0;
   std::string memory_;

@@ -108,7 +108,8 @@ void RunListener::Recording(const record::RecordingStatus& status,
 
 // The mark that begins the first step is counted as well.
 std::uint32_t RunListener::Steps(const record::Closing& closing) const {
-  return plan_.all ? closing.steps : std::min(closing.steps, plan_.steps);
+  if (plan_.all || closing.steps <= plan_.steps) return closing.steps;
+  return plan_.exactly ? plan_.steps : closing.steps - 1;
 }
 
 void RunListener::Closed(const record::Closing& closing) {

@@ -21,6 +21,7 @@ struct RunPlan {
   std::uint32_t pid = 0;
   std::string folder;  // absolute
   std::uint32_t steps = 0;
+  bool exactly = false;  // as many steps, however short they are
   bool every = false, all = false, quiet = false, analyze = true;
   std::vector<std::pair<std::string, std::string>> notes;  // what stood in the way of recording
   AnswerOptions answer;

@@ -39,6 +39,7 @@ void ReadOptions() noexcept {
   if (g_options.folder[0] != '/') g_options.folder[0] = 0;
   ReadText(wire::kEnvCollect, g_options.collect);
   Read(wire::kEnvSteps, 1, 1e9, g_options.steps);
+  Read(wire::kEnvLeastSeconds, 0, 1e9, g_options.least_seconds);
   Read(wire::kEnvSeconds, 0, 1e9, g_options.seconds);
   Read(wire::kEnvEvery, 0, 1e9, g_options.every);
   Read(wire::kEnvWithoutSteps, 0.1, 1e9, g_options.seconds_without_steps);

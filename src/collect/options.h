@@ -13,6 +13,7 @@ struct Options {
   char folder[3072] = {};             // empty: record nothing
   char collect[256] = {};             // empty: everything
   std::uint32_t steps = 30;           // steady ones of a window
+  double least_seconds = 0;           // that they must last together
   double seconds = 0;                 // of a window; 0: no limit
   std::uint32_t every = 0;            // steps between the starts of windows; 0: one window
   double seconds_without_steps = 30;  // of a program that makes none

@@ -221,8 +221,9 @@ bool StartRecorder() noexcept {
     g_phase.store(Phase::kFailed);
     return false;
   }
-  const WindowOptions window = {GetOptions().steps, GetOptions().seconds, GetOptions().all,
-                                GetOptions().every, GetOptions().seconds_without_steps};
+  const Options& options = GetOptions();
+  const WindowOptions window = {options.steps, options.least_seconds, options.seconds,
+                                options.all,   options.every,         options.seconds_without_steps};
   new (g_window_memory) Window(window);
   g_file = new (std::nothrow) RunFile;
   if (g_file == nullptr || !g_file->Create(GetOptions().folder)) {

@@ -47,11 +47,16 @@ Window::Action Window::Step(StepSign sign, std::uint64_t now_ns) noexcept {
   last_mark_ns_ = now_ns;
   ++marks_;
   if (steady_steps_ > 0 || Settled()) ++steady_steps_;
+  if (steady_steps_ == 1) steady_since_ns_ = now_ns;
   if (options_.all || options_.seconds > 0) return Action::kNone;
   // The first steady mark opens the first counted step.
   const std::uint64_t wanted = options_.steps + std::uint64_t{1};
   const std::uint64_t needed = sign_ == StepSign::kLoader ? wanted * kLoaderPatience : wanted;
-  return steady_steps_ >= needed ? Action::kClose : Action::kNone;
+  if (steady_steps_ < needed) return Action::kNone;
+  // Half of the job at most is spent in windows.
+  if (options_.every > 0 && 2 * marks_since_opening_ >= options_.every) return Action::kClose;
+  const auto lasted = static_cast<double>(now_ns - steady_since_ns_);
+  return lasted >= options_.least_seconds * 1e9 ? Action::kClose : Action::kNone;
 }
 
 Window::Action Window::Tick(std::uint64_t now_ns, std::uint64_t busy_since_ns) noexcept {

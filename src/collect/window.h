@@ -15,6 +15,7 @@ enum class StepSign : std::uint8_t { kLoader = 0, kOptimizer = 1, kExplicit = 2 
 
 struct WindowOptions {
   std::uint32_t steps = 30;
+  double least_seconds = 0;  // of steady steps, however many that is
   double seconds = 0;
   bool all = false;
   std::uint32_t every = 0;
@@ -67,6 +68,7 @@ class Window {
   StepSign sign_ = StepSign::kLoader;
   std::uint32_t marks_ = 0;  // of the sign in force, in this window
   std::uint32_t steady_steps_ = 0;
+  std::uint64_t steady_since_ns_ = 0;  // the mark that opened the first steady step
   std::uint64_t last_mark_ns_ = 0;
   std::uint64_t recent_ns_[3] = {};  // lengths of the last steps
   std::uint64_t marks_since_opening_ = 0;

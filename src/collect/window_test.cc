@@ -26,6 +26,31 @@ TEST(Window, ClosesAfterWarmUpAndTheStepsAskedFor) {
   EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer), 3 + 31);
 }
 
+TEST(Window, ShortStepsAreRecordedUntilTheyLastLongEnough) {
+  Window window({.steps = 30, .least_seconds = 1});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  // Steps of 10 ms: the fourth mark opens the first, the hundredth ends after a second.
+  EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer), 4 + 100);
+}
+
+TEST(Window, LongStepsAreNotRecordedForLonger) {
+  Window window({.steps = 30, .least_seconds = 0.3});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer), 3 + 31);
+}
+
+TEST(Window, WindowsTakeNoMoreThanHalfOfAJob) {
+  Window window({.steps = 30, .least_seconds = 1, .every = 100});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer), 50);
+  Window crowded({.steps = 30, .least_seconds = 1, .every = 20});  // but never less than asked
+  crowded.Opened(now);
+  EXPECT_EQ(StepsUntil(crowded, Window::Action::kClose, now, StepSign::kOptimizer), 3 + 31);
+}
+
 TEST(Window, SlowFirstStepsAreNotCounted) {
   Window window({.steps = 5});
   std::uint64_t now = 1;

@@ -100,13 +100,17 @@ Environment BuildEnvironment(const Variables& own, const Installation& installat
   }
   SetPythonPath(environment, installation.inject);
 
-  for (const char* name : {wire::kEnvSteps, wire::kEnvSeconds, wire::kEnvAll, wire::kEnvEvery,
-                           wire::kEnvMemory, wire::kEnvStackRate, wire::kEnvCollect}) {
+  for (const char* name :
+       {wire::kEnvSteps, wire::kEnvLeastSeconds, wire::kEnvSeconds, wire::kEnvAll, wire::kEnvEvery,
+        wire::kEnvMemory, wire::kEnvStackRate, wire::kEnvCollect}) {
     Unset(variables, name);
   }
   Set(variables, wire::kEnvFolder, folder);
   Set(variables, wire::kEnvLibrary, installation.library);
   Set(variables, wire::kEnvSteps, fmt::to_string(options.steps));
+  if (options.least_seconds > 0) {
+    Set(variables, wire::kEnvLeastSeconds, fmt::format("{}", options.least_seconds));
+  }
   if (options.seconds > 0) Set(variables, wire::kEnvSeconds, fmt::format("{}", options.seconds));
   if (options.all) Set(variables, wire::kEnvAll, "1");
   if (options.every > 0) Set(variables, wire::kEnvEvery, fmt::to_string(options.every));

@@ -14,6 +14,7 @@ namespace hone::record {
 // What to record. Zero or empty: the recorder's own default (wire/control_page.h).
 struct RecordOptions {
   std::uint32_t steps = 30;  // steady ones of a window
+  double least_seconds = 0;  // that they last together, or there are more of them
   double seconds = 0;        // longest window; 0: no limit
   bool all = false;          // one window, from start to end
   std::uint64_t every = 0;   // steps between the starts of windows; 0: one window

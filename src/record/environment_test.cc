@@ -27,6 +27,7 @@ TEST(Environment, OfAPlainUser) {
   EXPECT_EQ(Value(made, "PYTHONPATH"), kHere.inject);
   EXPECT_EQ(Value(made, "HONE_RUN_DIR"), "/tmp/run");
   EXPECT_EQ(Value(made, "HONE_STEPS"), "30");
+  EXPECT_EQ(Value(made, "HONE_LEAST_SECONDS"), "(unset)");
   EXPECT_EQ(Value(made, "HONE_SECONDS"), "(unset)");
   EXPECT_EQ(Value(made, "HONE_ALL"), "(unset)");
   EXPECT_TRUE(made.notes.empty());
@@ -52,6 +53,7 @@ TEST(Environment, TheUsersOwnComesFirstOrStays) {
 TEST(Environment, AnOuterRunIsReplaced) {
   RecordOptions options;
   options.steps = 5;
+  options.least_seconds = 1.5;
   options.seconds = 2.5;
   options.every = 1000;
   options.stack_hz = 0;
@@ -62,6 +64,7 @@ TEST(Environment, AnOuterRunIsReplaced) {
   EXPECT_EQ(Value(made, "HONE_RUN_DIR"), "/new");
   EXPECT_EQ(Value(made, "HONE_ALL"), "(unset)");
   EXPECT_EQ(Value(made, "HONE_STEPS"), "5");
+  EXPECT_EQ(Value(made, "HONE_LEAST_SECONDS"), "1.5");
   EXPECT_EQ(Value(made, "HONE_SECONDS"), "2.5");
   EXPECT_EQ(Value(made, "HONE_EVERY"), "1000");
   EXPECT_EQ(Value(made, "HONE_STACK_HZ"), "0");

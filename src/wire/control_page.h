@@ -11,8 +11,10 @@
 namespace hone::wire {
 
 // Set for the program and inherited by everything it starts.
-inline constexpr const char* kEnvFolder = "HONE_RUN_DIR";   // absolute; unset: record nothing
-inline constexpr const char* kEnvSteps = "HONE_STEPS";      // steady steps of a window (30)
+inline constexpr const char* kEnvFolder = "HONE_RUN_DIR";  // absolute; unset: record nothing
+inline constexpr const char* kEnvSteps = "HONE_STEPS";     // steady steps of a window (30)
+// Seconds that the steady steps of a window last together, at least; 0: no matter.
+inline constexpr const char* kEnvLeastSeconds = "HONE_LEAST_SECONDS";
 inline constexpr const char* kEnvSeconds = "HONE_SECONDS";  // of a window; 0: no limit
 inline constexpr const char* kEnvAll = "HONE_ALL";          // 1: one window, from start to end
 inline constexpr const char* kEnvEvery = "HONE_EVERY";  // steps between windows' starts; 0: once

@@ -3,6 +3,7 @@
 """When recording begins and ends: --steps, --seconds, --every, --all, --no-analyze, --quiet."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +29,15 @@ class Windows(harness.Case):
         self.assertIn(b"recorded 25 steps of 1 process; the program runs on", done.stderr)
         steps = self.answer(done)["steps"]
         self.assertGreaterEqual(steps["steady_count"], 25)
+
+    def test_short_steps_are_recorded_for_a_second(self):
+        """Thirty of 1 ms would hold three samples of a stack."""
+        done = self.marks([], 1500)
+        found = re.search(rb"recorded (\d+) steps of 1 process; the program runs on", done.stderr)
+        self.assertIsNotNone(found, done.stderr)
+        steps = self.answer(done)["steps"]
+        self.assertAlmostEqual(steps["count"], int(found[1]), delta=25)  # and warm-up
+        self.assertGreaterEqual(steps["count"] * steps["mean_ms"], 1000)
 
     def test_all(self):
         done = self.marks(["--all"], 500)
