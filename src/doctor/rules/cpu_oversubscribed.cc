@@ -44,7 +44,8 @@ void BlameTheProgram(const Crowd& crowd, Finding& finding) {
                                            Times(crowd.runnable.mean()),
                                            Times(crowd.cores.mean())));
   }
-  if (crowd.own && (crowd.own->complete || crowd.by_itself())) {
+  const bool known = crowd.own && (crowd.own->complete || crowd.by_itself());
+  if (known) {
     finding.evidence.push_back(fmt::format("{}{} of them are the program's own",
                                            crowd.own->complete ? "" : "at least ",
                                            Times(crowd.own->wanted())));
@@ -59,7 +60,12 @@ void BlameTheProgram(const Crowd& crowd, Finding& finding) {
   }
   // Half of the cores for the program's own threads, half for its workers, where they are counted.
   const double half = crowd.counted() ? std::max(1.0, std::floor(crowd.cores.mean() / 2)) : 4;
-  finding.remedy = fmt::format(
+  // Other programs' threads do not get fewer by it.
+  if (!known && crowd.held < kThrottledShare) {
+    finding.remedy =
+        "top -o %CPU                        # whose threads they are; of this program:\n";
+  }
+  finding.remedy += fmt::format(
       "torch.set_num_threads({0:.0f})            # a process; and OMP_NUM_THREADS=1 in loader "
       "workers\n"
       "DataLoader(..., num_workers={0:.0f})      # workers + processes <= cores\n",

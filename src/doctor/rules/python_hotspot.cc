@@ -45,12 +45,16 @@ void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding&
 void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
   const std::string_view frame = the_case.trace.Name(hotspot.line);
   const std::string source = SourceText(frame);
-  const bool one_line = 2 * hotspot.line_samples >= hotspot.function_samples;
-  const std::string_view function = analyze::ParseFrame(frame).function;
-  finding.title =
-      function == "<module>"
-          ? std::string("Python code at the top level of the program takes the time of the step")
-          : fmt::format("the Python function {} takes the time of the step", function);
+  const std::string_view function =
+      analyze::ParseFrame(the_case.trace.Name(hotspot.function)).function;
+  const bool one_line = 2 * hotspot.line_samples >= hotspot.function_samples &&
+                        analyze::ParseFrame(frame).function == function;
+  const bool waits = 2 * hotspot.waiting_samples >= hotspot.function_samples;
+  const std::string who = function == "<module>"
+                              ? std::string("Python code at the top level of the program")
+                              : fmt::format("the Python function {}", function);
+  finding.title = fmt::format(
+      "{} {}", who, waits ? "waits, and takes the time of the step" : "takes the time of the step");
   finding.evidence.push_back(
       one_line ? fmt::format("{} of {} samples in these pauses are at {}", hotspot.line_samples,
                              hotspot.samples, source)
@@ -60,6 +64,13 @@ void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& 
   Place place = Places(the_case).Of(hotspot.after);
   place.source = source;
   PutPlace(std::move(place), finding);
+  if (!waits) return;
+  finding.evidence.push_back(fmt::format("in {} of {} it waits and wants no core",
+                                         hotspot.waiting_samples, hotspot.function_samples));
+  finding.remedy = fmt::format(
+      "# {}: ask for it a step ahead, or wait in a thread beside the steps;\n"
+      "# else make faster what it waits for: another process, a disk, the network, a sleep\n",
+      source);
 }
 
 void NamePause(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -17,7 +16,7 @@
 #include "base/text.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/recompile.h"
-#include "replay/edits/sampled_code.h"
+#include "replay/edits/sampled_pauses.h"
 
 namespace hone::replay {
 namespace {
@@ -175,11 +174,6 @@ class SelfTime {
   std::vector<Piece> pieces_;
 };
 
-struct Pause {
-  RowId before = kNoRow, after = kNoRow;  // before: kNoRow at the beginning of the window
-  trace::Interval span;
-};
-
 // What other launching threads do: a pause that they fill is waiting for them (backward passes run
 // on threads of their own).
 trace::IntervalSet OtherThreads(const Model& model) {
@@ -312,93 +306,6 @@ Known<Hotspot> ByFrames(const Model& model) {
   hotspot.computation = LargestComputation(model, hotspot.cut);
   return hotspot;
 }
-
-// What samples of stacks say about the pauses before one operator.
-struct Sampled {
-  std::uint64_t samples = 0, own = 0;  // in the pauses; of them in the user's own code
-  std::map<StringId, std::uint64_t> functions, lines;
-};
-
-// Fewer could be in any function.
-constexpr std::uint64_t kLeastSamples = 5;
-
-// Samples of the step thread, by the pause that they fell into.
-class SampledPauses {
- public:
-  SampledPauses(const Model& model, const std::vector<Pause>& pauses)
-      : trace_(model.trace()), code_(trace_) {
-    const std::uint32_t thread = model.graph().lanes[0].row;
-    const trace::StackSamples& samples = trace_.samples;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const trace::Interval& window = model.graph().window;
-      if (samples.thread[i] != thread || samples.time_ns[i] < window.begin_ns ||
-          samples.time_ns[i] >= window.end_ns) {
-        continue;
-      }
-      const std::uint32_t own = code_.Own(samples.frame[i]);
-      if (own != 0) ++seen_[trace_.stack_frames.place[own]];
-      if (const Pause* pause = At(pauses, samples.time_ns[i])) Add(*pause, own);
-    }
-  }
-
-  // Chooses the function, and sets how much of the pauses before `name` it takes: 1 where there are
-  // too few samples to tell.
-  double Judge(StringId name, Hotspot& hotspot) const {
-    const auto found = groups_.find(name);
-    if (found == groups_.end() || found->second.samples < kLeastSamples) return 1;
-    const Sampled& group = found->second;
-    const auto share = [&](std::uint64_t part) {
-      return static_cast<double>(part) / static_cast<double>(group.samples);
-    };
-    const auto most = Most(group.functions);
-    if (most.second < kLeastSamples) return 2 * group.own >= group.samples ? share(group.own) : 0;
-    std::map<StringId, std::uint64_t> lines;
-    for (const auto& [line, count] : group.lines) {
-      if (function_of_.at(line) == most.first) lines.emplace(line, count);
-    }
-    const auto line = Most(lines);
-    // Elsewhere the line is inside operators for the most part: it calls them, and they compute.
-    if (2 * paused_.at(line.first) < seen_.at(line.first)) return 0;
-    hotspot.line = line.first;
-    hotspot.line_samples = line.second;
-    hotspot.function_samples = most.second;
-    hotspot.samples = group.samples;
-    return share(most.second);
-  }
-
- private:
-  static std::pair<StringId, std::uint64_t> Most(const std::map<StringId, std::uint64_t>& counts) {
-    std::pair<StringId, std::uint64_t> most{StringId::kEmpty, 0};
-    for (const auto& count : counts) {
-      if (count.second > most.second) most = count;
-    }
-    return most;
-  }
-  static const Pause* At(const std::vector<Pause>& pauses, Nanos time) {
-    const auto after =
-        std::upper_bound(pauses.begin(), pauses.end(), time,
-                         [](Nanos at, const Pause& pause) { return at < pause.span.begin_ns; });
-    if (after == pauses.begin() || std::prev(after)->span.end_ns <= time) return nullptr;
-    return &*std::prev(after);
-  }
-  void Add(const Pause& pause, std::uint32_t own) {
-    Sampled& group = groups_[trace_.host.name[pause.after]];
-    ++group.samples;
-    if (own == 0) return;
-    const StringId line = trace_.stack_frames.place[own];
-    function_of_.emplace(line, trace_.stack_frames.function[own]);
-    ++group.own;
-    ++group.functions[trace_.stack_frames.function[own]];
-    ++group.lines[line];
-    ++paused_[line];
-  }
-
-  const trace::Trace& trace_;
-  const SampledCode code_;
-  std::map<StringId, Sampled> groups_;  // by name of what follows
-  std::map<StringId, StringId> function_of_;
-  std::map<StringId, std::uint64_t> seen_, paused_;  // samples at a line: all, in pauses
-};
 
 Known<Hotspot> ByPauses(const Model& model) {
   const trace::HostSlices& host = model.trace().host;

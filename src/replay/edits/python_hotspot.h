@@ -17,9 +17,11 @@ struct Hotspot {
   // Without frames: the code between these two operators or calls; before: kNoRow where only the
   // beginning of the window is known.
   trace::RowId before = trace::kNoRow, after = trace::kNoRow;
-  // Where samples of stacks name the code of the pauses: the function's line with most of them.
-  StringId line = StringId::kEmpty;
+  // Where samples of stacks name the code of the pauses: the function, and the line in it (or in
+  // what it calls) with most of them.
+  StringId function = StringId::kEmpty, line = StringId::kEmpty;
   std::uint64_t line_samples = 0, function_samples = 0, samples = 0;  // of those in the pauses
+  std::uint64_t waiting_samples = 0;         // of the function's: the thread wanted no core
   trace::RowId computation = trace::kNoRow;  // the operator inside that computes most on the host
   std::uint64_t times = 0;                   // calls of the function, or pauses between the two
   HostCut cut;                               // what the function's own code takes

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/edits/sampled_code.h"
 
+#include <algorithm>
+
 #include "analyze/source_frame.h"
 
 namespace hone::replay {
@@ -18,11 +20,12 @@ bool IsSaveFrame(std::string_view name) {
          frame.function == "save";
 }
 
-SampledCode::SampledCode(const trace::Trace& trace) {
-  const trace::StackFrames& frames = trace.stack_frames;
+SampledCode::SampledCode(const trace::Trace& trace) : frames_(trace.stack_frames) {
+  const trace::StackFrames& frames = frames_;
   own_.assign(frames.size(), 0);
   save_.assign(frames.size(), 0);
   user_.assign(frames.size(), 0);
+  framework_.assign(frames.size(), 0);
   // Callers stand before callees.
   for (std::uint32_t f = 1; f < frames.size(); ++f) {
     const std::uint32_t caller = frames.caller[f];
@@ -31,9 +34,28 @@ SampledCode::SampledCode(const trace::Trace& trace) {
     if (save_[f] == 0 && IsSaveFrame(trace.Name(frames.function[f]))) save_[f] = f;
     const bool user = analyze::IsUserFrame(source) && !analyze::IsFrameworkFrame(source);
     user_[f] = user ? f : user_[caller];
-    if (save_[f] != 0 || analyze::IsFrameworkFrame(source)) continue;
+    framework_[f] = analyze::IsFrameworkFrame(source) ? 1 : 0;
+    if (save_[f] != 0 || framework_[f] != 0) continue;
     own_[f] = user ? f : own_[caller];
   }
+  std::vector<std::uint8_t> drives = framework_;  // it, or what it called
+  for (std::uint32_t f = static_cast<std::uint32_t>(frames.size()); f-- > 1;) {
+    if (drives[f] == 0) continue;
+    drives[frames.caller[f]] = 1;
+    if (user_[f] == f) drivers_.insert(frames.function[f]);
+  }
+}
+
+std::vector<StringId> SampledCode::Around(std::uint32_t own) const {
+  std::vector<StringId> functions;
+  int depth = 0;
+  for (std::uint32_t f = own; f != 0 && framework_[f] == 0 && depth < kDeepest; ++depth) {
+    const StringId function = frames_.function[f];
+    if (user_[f] == f && !drivers_.contains(function)) functions.push_back(function);
+    f = frames_.caller[f];
+  }
+  std::reverse(functions.begin(), functions.end());
+  return functions;
 }
 
 }  // namespace hone::replay

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -26,9 +27,18 @@ class SampledCode {
   std::uint32_t Save(std::uint32_t frame) const { return save_[frame]; }
   // The innermost frame of the user's code at or above it.
   std::uint32_t User(std::uint32_t frame) const { return user_[frame]; }
+  // The user's functions on the stack at `own` and around it, up to a framework that called them:
+  // outermost first, without those that run a framework themselves. Those hold the loop of the
+  // steps, and everything is inside of them.
+  std::vector<StringId> Around(std::uint32_t own) const;  // O(kDeepest)
 
  private:
+  static constexpr int kDeepest = 64;
+
+  const trace::StackFrames& frames_;
   std::vector<std::uint32_t> own_, save_, user_;
+  std::vector<std::uint8_t> framework_;  // by row of stack_frames
+  std::set<StringId> drivers_;           // functions of the user that run a framework
 };
 
 }  // namespace hone::replay

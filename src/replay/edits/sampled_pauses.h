@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pauses of the steps' thread, and what samples of its stacks say about them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "replay/edits/python_hotspot.h"
+#include "replay/edits/sampled_code.h"
+
+namespace hone::replay {
+
+// A stretch of the steps' thread that no operator, call or fetch covers.
+struct Pause {
+  trace::RowId before = trace::kNoRow;  // kNoRow at the beginning of the window
+  trace::RowId after = trace::kNoRow;
+  trace::Interval span;
+};
+
+// Samples of the step thread, by the pause that they fell into. O(samples log pauses).
+class SampledPauses {
+ public:
+  SampledPauses(const Model& model, const std::vector<Pause>& pauses);
+
+  // Chooses the function, and returns how much of the pauses before `name` it takes: 1 where there
+  // are too few samples to tell.
+  double Judge(StringId name, Hotspot& hotspot) const;
+
+ private:
+  struct Count {
+    std::uint64_t all = 0, waiting = 0;
+  };
+  // Of the pauses before one operator.
+  struct Group {
+    std::uint64_t samples = 0, own = 0;   // in the pauses; of them in the user's own code
+    std::map<std::uint32_t, Count> rows;  // by the user's frame, a row of stack_frames
+  };
+  struct Choice {
+    StringId function = StringId::kEmpty;
+    std::uint64_t samples = 0;
+  };
+
+  void Add(const Pause& pause, std::uint32_t own, bool waits);
+  Choice Innermost(const Group& group) const;
+  Choice Outermost(const Group& group) const;
+  bool Holds(StringId function, std::uint32_t row) const;
+
+  const trace::Trace& trace_;
+  const SampledCode code_;
+  std::map<StringId, Group> groups_;                 // by name of what follows
+  std::map<StringId, std::uint64_t> seen_, paused_;  // samples at a line: all, in pauses
+};
+
+}  // namespace hone::replay
