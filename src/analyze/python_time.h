@@ -36,6 +36,10 @@ struct PythonFacts {
   bool sampled = false;
   std::uint64_t samples = 0;
   Nanos sampled_ns = 0;  // what they stand for together
+  // Of samples in which a thread runs: the line of the user's own code that most of them are at or
+  // were called from, innermost. Empty: none is.
+  std::string_view busiest_line;
+  std::uint64_t busiest_samples = 0, running_samples = 0;
 };
 
 // Absent when the trace has neither Python frames nor stacks (with_stack was off).

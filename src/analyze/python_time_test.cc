@@ -174,6 +174,31 @@ TEST(PythonTime, SamplesByFunctionAndLine) {
   EXPECT_EQ(Row(facts->lines, "t.py(11): f").self_ns, 10'000);
 }
 
+TEST(PythonTime, TheBusiestLineIsTheUsersOwn) {
+  TraceSketch sketch;
+  trace::Builder& builder = sketch.builder();
+  const auto frame = [&](std::uint32_t caller, const char* place) {
+    return builder.AddFrame(caller, builder.Intern(place), builder.Intern(place));
+  };
+  const auto loop = frame(0, "t.py(5): main");
+  const auto model = frame(loop, "t.py(9): forward");
+  const auto linear = frame(model, "/x/site-packages/torch/nn/modules/linear.py(130): forward");
+  const auto relu = frame(model, "/x/site-packages/torch/nn/functional.py(17): relu");
+  const auto sample = [&](Nanos at, std::uint32_t where, trace::ThreadState state) {
+    builder.Add(trace::SampleInput{at * 1000, 10'000, builder.ThreadFor(1, 1), where, state});
+  };
+  using trace::ThreadState;
+  sample(10, linear, ThreadState::kRunning);
+  sample(20, relu, ThreadState::kRunning);
+  sample(30, loop, ThreadState::kRunning);
+  for (Nanos at = 40; at < 90; at += 10) sample(at, loop, ThreadState::kWaiting);
+  const Trace trace = sketch.Finish();
+  const auto facts = Measure(trace);
+  EXPECT_EQ(facts->busiest_line, "t.py(9): forward");
+  EXPECT_EQ(facts->busiest_samples, 2u);
+  EXPECT_EQ(facts->running_samples, 3u);
+}
+
 // With steps, what runs before them (imports, loading) does not count.
 TEST(PythonTime, SamplesOfTheSteadySteps) {
   TraceSketch sketch;

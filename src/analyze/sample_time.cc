@@ -79,6 +79,26 @@ std::vector<PythonRow> Group(const trace::Trace& trace, const Column<StringId>& 
   return rows;
 }
 
+// Time of a library or a framework belongs to the line of the user that called it.
+void FindBusiest(const trace::Trace& trace, const CountedSamples& counts, PythonFacts& facts) {
+  const StackFrames& frames = trace.stack_frames;
+  std::vector<std::uint32_t> user(frames.size(), 0);  // innermost at or above; 0: none
+  for (std::uint32_t f = 1; f < frames.size(); ++f) {
+    user[f] = IsUserFrame(ParseFrame(trace.Name(frames.place[f]))) ? f : user[frames.caller[f]];
+  }
+  std::unordered_map<StringId, std::uint64_t> lines;
+  for (std::size_t i = 0; i < trace.samples.size(); ++i) {
+    if (!counts(i) || trace.samples.state[i] == trace::ThreadState::kWaiting) continue;
+    ++facts.running_samples;
+    const std::uint32_t frame = user[trace.samples.frame[i]];
+    if (frame == 0) continue;
+    const std::uint64_t count = ++lines[frames.place[frame]];
+    if (count <= facts.busiest_samples) continue;
+    facts.busiest_samples = count;
+    facts.busiest_line = trace.Name(frames.place[frame]);
+  }
+}
+
 }  // namespace
 
 CountedSamples::CountedSamples(const trace::Trace& trace, const Steps& steps)
@@ -119,6 +139,7 @@ void TimeBySamples(const trace::Trace& trace, const Steps& steps, PythonFacts& f
   std::unordered_map<std::string_view, Nanos> device;
   for (const PythonRow& line : facts.lines) device[line.name] = line.device_ns;
   facts.sampled = true;
+  FindBusiest(trace, counts, facts);
   facts.functions = Group(trace, frames.function, self, total);
   facts.lines = Group(trace, frames.place, self, total);
   for (PythonRow& line : facts.lines) {

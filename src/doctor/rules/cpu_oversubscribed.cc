@@ -63,7 +63,7 @@ void BlameTheProgram(const Crowd& crowd, Finding& finding) {
   // Other programs' threads do not get fewer by it.
   if (!known && crowd.held < kThrottledShare) {
     finding.remedy =
-        "top -o %CPU                        # whose threads they are; of this program:\n";
+        "top -o %CPU                        # whose threads they are; if this program's:\n";
   }
   finding.remedy += fmt::format(
       "torch.set_num_threads({0:.0f})            # a process; and OMP_NUM_THREADS=1 in loader "

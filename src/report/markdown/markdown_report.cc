@@ -105,6 +105,9 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, std:
   if (healthy != nullptr) sentence(HealthySentence(*healthy, style));
   const std::vector<const Finding*> advice = Advice(diagnosis);
   if (advice.empty() && healthy == nullptr) sentence(NothingSentence(diagnosis, breakdown));
+  if (const std::string busiest = BusiestSentence(report, style); !busiest.empty()) {
+    sentence(busiest);
+  }
   if (!advice.empty()) {
     WriteAdviceTable(
         advice, healthy == nullptr ? "what to do, best first" : "what is left, best first", out);

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "analyze/source_frame.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "report/text/finding_words.h"
@@ -74,6 +75,26 @@ std::string NothingSentence(const doctor::Diagnosis& diagnosis, const Known<Brea
              " explains the idle time; most of it ({} of the time) is {}; see --table idle",
              Percent(static_cast<double>(idle->time_ns) / static_cast<double>(breakdown->total_ns)),
              analyze::IdleCauseText(*idle->cause));
+}
+
+std::string BusiestSentence(const Report& report, const Style& style) {
+  // Fewer samples could be anywhere; a line with less than a fifth is one of many.
+  constexpr std::uint64_t kLeastSamples = 5;
+  constexpr double kLeastShare = 0.2;
+  const analyze::Facts& facts = report.leading().facts;
+  if (!report.diagnosis || facts.timeline || !facts.python) return {};
+  for (const Finding* finding : Advice(*report.diagnosis)) {
+    if (finding->predicted) return {};
+  }
+  const analyze::PythonFacts& python = *facts.python;
+  if (python.busiest_samples < kLeastSamples) return {};
+  const double share =
+      static_cast<double>(python.busiest_samples) / static_cast<double>(python.running_samples);
+  if (share < kLeastShare) return {};
+  const analyze::SourceFrame frame = analyze::ParseFrame(python.busiest_line);
+  return fmt::format(
+      "{} of the time is spent at {}:{} ({}) and in what it calls; see --table python",
+      Percent(share), style.Clean(frame.file), frame.line, style.Clean(frame.function));
 }
 
 std::string PlaceText(const doctor::Place& place, const Style& style) {
