@@ -116,6 +116,13 @@ void CloseWindow(wire::ProcessState after) {
   g_control.Set(after);
 }
 
+// Any thread. The callbacks that read arguments come and go with it.
+void SetSampling(bool sampling) {
+  if (g_sampling.load(std::memory_order_relaxed) == sampling) return;
+  if (g_sampling.exchange(sampling, std::memory_order_relaxed) == sampling) return;
+  TorchSampleArguments(sampling);
+}
+
 void HonourWishes() {
   const Want want = g_want.exchange(Want::kNothing, std::memory_order_acq_rel);
   const bool open = g_recording.load(std::memory_order_relaxed);
@@ -125,7 +132,7 @@ void HonourWishes() {
     OpenWindow();
   } else if (open) {
     Window::Action action;
-    bool follows;
+    bool follows, sampling;
     {
       const std::uint64_t busy = BusySince();
       const std::uint64_t now = MonotonicNanos();
@@ -133,9 +140,12 @@ void HonourWishes() {
       const std::lock_guard<SpinLock> guard(g_window_lock);
       action = TheWindow().Tick(now, busy == 0 ? 0 : now - ago);
       follows = !TheWindow().counts_steps() && !GetOptions().all;
+      sampling = TheWindow().sampling();
     }
     // A worker that loads for somebody who steps is recorded as long as that one is.
-    const bool needed = follows && GetOptions().seconds <= 0 && g_control.SomebodySteps();
+    const bool serves = follows && g_control.SomebodySteps();
+    const bool needed = serves && GetOptions().seconds <= 0;
+    SetSampling(sampling && !serves);
     if ((action == Window::Action::kClose && !needed) || (follows && g_control.SteppersClosed())) {
       CloseWindow(wire::ProcessState::kClosed);
     }
@@ -311,10 +321,7 @@ void NoteStep(StepSign sign) noexcept {
       g_control.Set(wire::ProcessState::kStepping);
     }
   }
-  if (sampling != g_sampling.load(std::memory_order_relaxed)) {
-    g_sampling.store(sampling, std::memory_order_relaxed);
-    TorchSampleArguments(sampling);
-  }
+  SetSampling(sampling);
   if (action == Window::Action::kNone) return;
   g_want.store(action == Window::Action::kClose ? Want::kClose : Want::kOpen);
   FutexWake(g_wake);

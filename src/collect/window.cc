@@ -31,6 +31,7 @@ bool Window::Settled() const noexcept {
 }
 
 Window::Action Window::Step(StepSign sign, std::uint64_t now_ns) noexcept {
+  trains_ = trains_ || sign == StepSign::kOptimizer;
   if (sign < sign_) return Action::kNone;
   if (sign > sign_) {
     sign_ = sign;
@@ -60,7 +61,11 @@ Window::Action Window::Step(StepSign sign, std::uint64_t now_ns) noexcept {
 }
 
 Window::Action Window::Tick(std::uint64_t now_ns, std::uint64_t busy_since_ns) noexcept {
-  if (!open_ || options_.all || busy_since_ns == 0) return Action::kNone;
+  if (!open_ || busy_since_ns == 0) return Action::kNone;
+  const auto busy_ns =
+      static_cast<double>(now_ns - std::min(now_ns, std::max(busy_since_ns, opened_ns_)));
+  unmarked_sampling_ = busy_ns >= kArgumentsFrom * 1e9 && busy_ns < kArgumentsUntil * 1e9;
+  if (options_.all) return Action::kNone;
   const double limit = options_.seconds > 0                      ? options_.seconds
                        : sign_ > StepSign::kLoader && marks_ > 0 ? 0
                                                                  : options_.seconds_without_steps;

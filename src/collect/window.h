@@ -45,7 +45,13 @@ class Window {
   std::uint32_t number() const noexcept { return number_; }
   bool counts_steps() const noexcept { return marks_ > 0; }
   // Whether arguments of operators are worth their price just now: the first two steady steps.
-  bool sampling() const noexcept { return open_ && steady_steps_ >= 1 && steady_steps_ <= 2; }
+  // Where nothing trains, the first eight, because text that grows by a token a step is told by
+  // four changes; and without a mark of a step, two seconds once the program has warmed up.
+  bool sampling() const noexcept {
+    if (!open_) return false;
+    if (marks_ == 0) return unmarked_sampling_;
+    return steady_steps_ >= 1 && steady_steps_ <= (trains_ ? 2u : 8u);
+  }
   // Closed before the program made a step that counts: the first one opens it again.
   bool awaits_step() const noexcept { return awaits_step_; }
   // Whether step marks matter after the window closed.
@@ -54,6 +60,9 @@ class Window {
   // Steps are steady once three in a row lie within a quarter of their middle one; a program that
   // never gets there is measured as it is after so many.
   static constexpr std::uint32_t kLongestWarmUp = 20;
+  // Without a mark of a step, operators' arguments are taken between these seconds of it, so that
+  // half a second a pass still shows four.
+  static constexpr double kArgumentsFrom = 1, kArgumentsUntil = 3;
   // A loader's batches count as steps only when no optimizer showed up during so many windows'
   // worth of them: accumulation of gradients takes many batches a step.
   static constexpr std::uint32_t kLoaderPatience = 4;
@@ -68,6 +77,8 @@ class Window {
   StepSign sign_ = StepSign::kLoader;
   std::uint32_t marks_ = 0;  // of the sign in force, in this window
   std::uint32_t steady_steps_ = 0;
+  bool trains_ = false;  // an optimizer stepped
+  bool unmarked_sampling_ = false;
   std::uint64_t steady_since_ns_ = 0;  // the mark that opened the first steady step
   std::uint64_t last_mark_ns_ = 0;
   std::uint64_t recent_ns_[3] = {};  // lengths of the last steps

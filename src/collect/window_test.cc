@@ -181,5 +181,35 @@ TEST(Window, ATimeThatWasAskedForIsTheEnd) {
   EXPECT_EQ(window.Step(StepSign::kOptimizer, now += kMs), Window::Action::kNone);
 }
 
+TEST(Window, ArgumentsAreTakenForLongerWhereNothingTrains) {
+  for (const bool trains : {false, true}) {
+    Window window({.steps = 20});
+    std::uint64_t now = 1;
+    window.Opened(now);
+    int sampled = 0;
+    for (int i = 0; i < 16; ++i) {
+      if (trains) window.Step(StepSign::kOptimizer, now += 5 * kMs);
+      window.Step(StepSign::kExplicit, now += 5 * kMs);
+      sampled += window.sampling() ? 1 : 0;
+    }
+    EXPECT_EQ(sampled, trains ? 2 : 8);
+  }
+}
+
+TEST(Window, WithoutStepsArgumentsAreTakenForTwoSeconds) {
+  Window window({.steps = 20});
+  window.Opened(1);
+  int sampled = 0;
+  for (std::uint64_t now = 5'100 * kMs; now < 12'000 * kMs; now += 100 * kMs) {
+    window.Tick(now, 5'000 * kMs);  // busy from the fifth second on
+    sampled += window.sampling() ? 1 : 0;
+  }
+  EXPECT_EQ(sampled, 20);
+  window.Tick(6'500 * kMs, 5'000 * kMs);
+  EXPECT_TRUE(window.sampling());
+  window.Step(StepSign::kExplicit, 6'600 * kMs);  // it marks its steps after all
+  EXPECT_FALSE(window.sampling());
+}
+
 }  // namespace
 }  // namespace hone::collect

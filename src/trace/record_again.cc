@@ -10,7 +10,8 @@ const char* WithHone(Lacking what) {
   switch (what) {
     case Lacking::kDevice: return "the program called no CUDA while hone run recorded it";
     case Lacking::kOperators: return "the program ran no PyTorch while hone run recorded it";
-    case Lacking::kShapes: return "record with hone run --collect ops,shapes,cuda,memory,python";
+    case Lacking::kShapes:
+      return "record two seconds of work or more with hone run, without --collect";
     case Lacking::kStacks: return "record with hone run --stack-hz 100";
     case Lacking::kMemory: return "record with hone run --collect memory,ops,cuda,python";
     case Lacking::kSteps: return "call hone.step() once an iteration";
