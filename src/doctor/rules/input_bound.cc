@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "analyze/source_frame.h"
 #include "base/text.h"
@@ -75,6 +76,47 @@ Transform FindTransform(const replay::Model& model) {
   return 2 * best[1].self_ns >= best[0].self_ns ? best[1] : best[0];
 }
 
+// Of samples inside fetches: the line of the user's code that most are at or were called from.
+struct SampledLine {
+  StringId line = StringId::kEmpty;
+  std::uint64_t samples = 0, all = 0;
+};
+
+SampledLine FindSampledLine(const replay::Model& model) {
+  const trace::Trace& trace = model.trace();
+  const trace::StackFrames& frames = trace.stack_frames;
+  // Below the loader only: the loop that asks it for a batch is not what loads.
+  std::vector<std::uint8_t> loads(frames.size(), 0);
+  std::vector<std::uint32_t> user(frames.size(), 0);
+  for (std::uint32_t f = 1; f < frames.size(); ++f) {
+    const analyze::SourceFrame source = analyze::ParseFrame(trace.Name(frames.place[f]));
+    const std::uint32_t caller = frames.caller[f];
+    const bool loader = source.file.find("torch/utils/data/") != std::string_view::npos;
+    loads[f] = loads[caller] != 0 || loader ? 1 : 0;
+    user[f] = loads[f] != 0 && analyze::IsUserFrame(source) ? f : user[caller];
+  }
+  SampledLine best;
+  std::map<StringId, std::uint64_t> lines;
+  for (std::size_t i = 0; i < trace.samples.size(); ++i) {
+    const std::uint32_t frame = trace.samples.frame[i];
+    if (trace.samples.thread[i] != model.graph().lanes[0].row || loads[frame] == 0) continue;
+    const Nanos at = trace.samples.time_ns[i];
+    if (at < model.graph().window.begin_ns || at >= model.graph().window.end_ns) continue;
+    ++best.all;
+    if (user[frame] == 0) continue;
+    const StringId line = frames.place[user[frame]];
+    if (const std::uint64_t count = ++lines[line]; count > best.samples) {
+      best.samples = count;
+      best.line = line;
+    }
+  }
+  return best;
+}
+
+// Fewer samples could be anywhere; a line with less than a fifth of them is one of many.
+constexpr std::uint64_t kLeastSamples = 5;
+constexpr double kLeastSampled = 0.2;
+
 // Steady steps in which a fetch takes kLeastShare of the step or more, as a share of all.
 double WaitingSteps(const replay::Model& model) {
   const trace::HostSlices& host = model.trace().host;
@@ -139,11 +181,27 @@ void Name(const Case& the_case, const replay::Model& model, Finding& finding) {
   }
 }
 
+void NameSampledLine(const Case& the_case, const replay::Model& model, Finding& finding) {
+  const SampledLine found = FindSampledLine(model);
+  const double share = static_cast<double>(found.samples) / static_cast<double>(found.all);
+  if (found.samples < kLeastSamples || share < kLeastSampled) return;
+  const std::string source = SourceText(the_case.trace.Name(found.line));
+  finding.evidence.push_back(fmt::format("{} of {} samples of it are at {} and in what it calls",
+                                         found.samples, found.all, source));
+  Place place;
+  place.source = source;
+  finding.where.insert(finding.where.begin(), std::move(place));
+  if (share < kSlowTransform) return;
+  finding.title += fmt::format(", most of it in {}",
+                               analyze::ParseFrame(the_case.trace.Name(found.line)).function);
+  finding.remedy += fmt::format("# or make {} cheaper: do it once beforehand{}\n", source,
+                                HasDevice(the_case) ? ", or on the GPU" : "");
+}
+
 void NameTransform(const Case& the_case, const replay::Model& model, Finding& finding) {
   const analyze::LoaderFacts& loader = *the_case.facts.loader;
-  if (loader.mode == analyze::LoaderMode::kWorkers || the_case.facts.trust.present.python == 0) {
-    return;
-  }
+  if (loader.mode == analyze::LoaderMode::kWorkers) return;  // they load, and wait for nobody
+  if (the_case.facts.trust.present.python == 0) return NameSampledLine(the_case, model, finding);
   const Transform transform = FindTransform(model);
   if (transform.example == kNoRow) return;
   const double self_ns =

@@ -131,6 +131,31 @@ TEST(SampledHotspot, ALineThatIsInOperatorsForTheMostPartIsNotIt) {
   EXPECT_EQ(Look(std::move(sketch)).Find("python-hotspot"), nullptr);
 }
 
+// A fetch fills the pause of every step. In three of five samples the line packs rows.
+TEST(SampledLoading, IsNamedWithTheLineThatLoads) {
+  const std::string fetch = std::string(kPackages) + "torch/utils/data/_utils/fetch.py(55): fetch";
+  TraceSketch sketch = Steps({});
+  for (int i = 0; i < kSteps; ++i) {
+    const double begin = 1000 + i * kStep;
+    sketch.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", begin + 10,
+                      begin + kPause - 10);
+    for (int s = 0; s < 5; ++s) {
+      Sample(sketch, begin + 5000 + 10'000 * s,
+             s < 3 ? std::vector<std::string>{kMainLine, fetch, "data.py(7): pack",
+                                              std::string(kPackages) + "numpy/roll.py(4): roll"}
+                   : std::vector<std::string>{kMainLine, fetch});
+    }
+  }
+  const Look look(std::move(sketch));
+  const Finding* finding = look.Find("input-bound");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_TRUE(finding->title.ends_with(", most of it in pack")) << finding->title;
+  EXPECT_EQ(finding->where.front().source, "data.py:7 (pack)");
+  EXPECT_EQ(finding->evidence.back(),
+            "30 of 50 samples of it are at data.py:7 (pack) and in what it calls");
+  EXPECT_NE(finding->remedy.find("make data.py:7 (pack) cheaper"), std::string::npos);
+}
+
 TEST(SampledCheckpoint, IsNamedWithItsLineAndNotAsAHotspot) {
   const Look look(Steps({{kMainLine, std::string(kPackages) + "torch/serialization.py(930): save",
                           std::string(kPackages) + "torch/serialization.py(1183): _save"},
