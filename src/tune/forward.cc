@@ -148,7 +148,8 @@ void Campaign::EndForBudget(const Recipe& recipe) {
   result_.ended = fmt::format("the budget of {} was spent", human(options_.budget_s));
   if (incumbent_.empty()) {
     result_.ended = fmt::format(
-        "of the budget of {}, {} are left, and a trial with three pairs to prove it takes {}",
+        "of the budget of {}, {} were left when a trial that takes {}, with three pairs to prove "
+        "it, was not begun",
         human(options_.budget_s), human(std::max(Left(), 0.0)), human(trial + proof));
   }
 }
