@@ -36,6 +36,48 @@ int Versions(const trace::Trace& trace) {
   return most;
 }
 
+// Dynamo's own limit (torch._dynamo.config.recompile_limit): it compiles a function no more often.
+constexpr int kRecompileLimit = 8;
+
+// The steady steps look for compiled code and run none.
+bool RunsUncompiled(const replay::Model& model) {
+  const trace::Trace& trace = model.trace();
+  bool looks = false;
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    if (!model.InWindow(i)) continue;
+    const std::string_view name = trace.HostName(i);
+    if (name.starts_with("Torch-Compiled Region")) return false;
+    looks = looks || name == "TorchDynamo Cache Lookup";
+  }
+  return looks;
+}
+
+constexpr const char* kRemedy =
+    "# TORCH_LOGS=recompiles python train.py   names the guard that failed; for shapes:\n"
+    "model = torch.compile(model, dynamic=True)\n"
+    "# or pad to a few sizes: x = F.pad(x, (0, -x.shape[-1] % 128))\n";
+
+// All compiling lies before the steady steps, and was in vain.
+Judgement JudgeGivenUp(const Case& the_case, const replay::Model& model) {
+  const int versions = Versions(the_case.trace);
+  if (versions < kRecompileLimit || !RunsUncompiled(model)) return Judgement::Quiet();
+  Finding finding;
+  finding.id = "recompile";
+  finding.effort = Effort::kOneLine;
+  finding.severity = Severity::kMedium;
+  finding.confidence = Confidence::kMedium;
+  finding.title = "torch.compile has given up: the steps run uncompiled";
+  finding.evidence.push_back(fmt::format(
+      "one frame was compiled {} times, and PyTorch compiles it no more than {} times unless told "
+      "otherwise",
+      versions, kRecompileLimit));
+  finding.evidence.push_back(
+      fmt::format("none of {} runs compiled code, and all of them look for it",
+                  Count(model.graph().steps, "steady step")));
+  finding.remedy = kRemedy;
+  return Judgement::Fires(std::move(finding));
+}
+
 }  // namespace
 
 Judgement JudgeRecompile(const Case& the_case) {
@@ -46,7 +88,7 @@ Judgement JudgeRecompile(const Case& the_case) {
   }
   const replay::Model& model = the_case.whatif->model();
   const std::vector<RowId> rows = replay::FindCompiles(model);
-  if (rows.empty()) return Judgement::Quiet();
+  if (rows.empty()) return JudgeGivenUp(the_case, model);
   const Places places(the_case);
   Nanos total = 0;
   RowId longest = rows.front();
@@ -79,10 +121,7 @@ Judgement JudgeRecompile(const Case& the_case) {
   Place place = places.Of(longest);
   place.op = std::string(the_case.trace.HostName(longest));
   finding.where.push_back(std::move(place));
-  finding.remedy =
-      "# TORCH_LOGS=recompiles python train.py   names the guard that failed; for shapes:\n"
-      "model = torch.compile(model, dynamic=True)\n"
-      "# or pad to a few sizes: x = F.pad(x, (0, -x.shape[-1] % 128))\n";
+  finding.remedy = kRemedy;
   return Judgement::Fires(std::move(finding));
 }
 

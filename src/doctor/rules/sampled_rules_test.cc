@@ -131,6 +131,28 @@ TEST(SampledHotspot, ALineThatIsInOperatorsForTheMostPartIsNotIt) {
   EXPECT_EQ(Look(std::move(sketch)).Find("python-hotspot"), nullptr);
 }
 
+// Steps of one operator behind a look for compiled code; `versions` of it ran before them.
+TraceSketch GivenUp(int versions, bool still_runs) {
+  TraceSketch sketch = Steps({});
+  for (int v = 0; v < versions; ++v) {
+    sketch.Op("Torch-Compiled Region: 0/" + std::to_string(v), 10 + 20 * v, 20 + 20 * v);
+  }
+  for (int i = 0; i < kSteps; ++i) {
+    const double begin = 1000 + i * kStep + kPause;
+    sketch.Op("TorchDynamo Cache Lookup", begin - 20, begin - 10);
+    if (still_runs) sketch.Op("Torch-Compiled Region: 0/1", begin - 9, begin - 5);
+  }
+  return sketch;
+}
+
+TEST(Recompile, HasGivenUpWhereStepsLookForCompiledCodeInVain) {
+  const Look look(GivenUp(8, false));
+  ASSERT_NE(look.Find("recompile"), nullptr);
+  EXPECT_EQ(look.Find("recompile")->title, "torch.compile has given up: the steps run uncompiled");
+  EXPECT_EQ(Look(GivenUp(7, false)).Find("recompile"), nullptr);  // a part that is left out
+  EXPECT_EQ(Look(GivenUp(8, true)).Find("recompile"), nullptr);
+}
+
 // A fetch fills the pause of every step. In three of five samples the line packs rows.
 TEST(SampledLoading, IsNamedWithTheLineThatLoads) {
   const std::string fetch = std::string(kPackages) + "torch/utils/data/_utils/fetch.py(55): fetch";
