@@ -60,6 +60,7 @@ _written = False
 _quiet = False  # only_steps()
 # Steps whose operators are looked at: early, then again, so that work dropped later shows.
 _looked_at = frozenset((3, 24, 96, 384, 1536))
+_MOST_MISSES = 5  # looks that show nothing are taken again in the next step
 _trouble = None
 # Who else wants to know (hone tune): step_ended(count, source), led(source), handed_out(iterator, batch, waited_ns).
 listeners = []
@@ -248,7 +249,8 @@ def _end_step(source):
         _graphs = _counters["stats"]["unique_graphs"]
         _growth.append(count)
     if not _quiet:
-        if count in _looked_at:
+        again = _work is not None and _work.missed and _work.misses < _MOST_MISSES
+        if again or count in _looked_at:
             _look(count)
         if count - _edge_step >= _BLOCK_STEPS and now - _edge_ns >= _BLOCK_NS or count == 1:
             _edge(count)
@@ -266,6 +268,8 @@ def _lead(source):
         del series[:]
         series.extend([0] * count)
     del _edges[:], _growth[:], _looked[:]
+    if _work is not None:
+        _guarded(_work.drop_looks)
     for listener in listeners:
         listener.led(source)
 

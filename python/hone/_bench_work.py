@@ -25,6 +25,8 @@ class Work:
         self.facts = {}
         self.operators = []  # one dict a look
         self.shape_sums = []
+        self.missed = False  # the last look showed nothing
+        self.misses = 0
 
     # Batches.
 
@@ -75,7 +77,7 @@ class Work:
             profile.__enter__()
         except Exception:
             return False
-        self.profile = profile
+        self.profile, self.missed = profile, False
         self.optimizer = optimizer
         if optimizer is not None:
             self.before_step = _hooks().register_optimizer_step_pre_hook(self._stepping)
@@ -89,17 +91,35 @@ class Work:
             self.facts["trouble"] = repr(trouble)
 
     def end_look(self):
-        profile, self.profile = self.profile, None
-        if profile is None:
+        events = self._end_profile()
+        if events is None:
             return
-        if self.before_step is not None:
-            self.before_step.remove()
-            self.before_step = None
-        profile.__exit__(None, None, None)
-        self._count(profile.function_events)
+        self._count(events)
         self._tell_modules(self.optimizer)
         self._tell_precision()
         self.optimizer = None
+
+    def drop_looks(self):
+        """What was looked at so far was not the steps that count."""
+        self._end_profile()
+        del self.operators[:], self.shape_sums[:]
+        self.missed, self.facts = False, {}
+
+    def _end_profile(self):
+        profile, self.profile = self.profile, None
+        if profile is None:
+            return None
+        if self.before_step is not None:
+            self.before_step.remove()
+            self.before_step = None
+        try:
+            profile.__exit__(None, None, None)
+            return profile.function_events
+        except AssertionError:
+            # torch ends its profile and cannot read it: something that another thread ends (a collective of
+            # gloo) had begun before.
+            self.missed, self.misses = True, self.misses + 1
+            return None
 
     def _count(self, events):
         names, sums, loading = {}, 0, set()

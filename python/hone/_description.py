@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-from . import _bench
+from . import _bench, _ranks
 
 
 def complete(session, trial):
@@ -13,7 +13,7 @@ def complete(session, trial):
     if main:
         path = os.path.abspath(main)
         seen.scripts = [path] + [script for script in seen.scripts if script != path]
-    seen.steps = trial.count
+    seen.steps, seen.world, seen.local_world = trial.count, _ranks.world(), _ranks.local_world()
     seen.step_s = _bench.step_seconds()
     seen.backwards_per_step = trial.losses.backwards / trial.count if trial.count else 0.0
     seen.threads = torch.get_num_threads()

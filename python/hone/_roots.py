@@ -6,6 +6,7 @@ torch.compile traces is as it would be without us.
 """
 import contextlib
 import functools
+import sys
 import threading
 
 from . import _sites
@@ -86,7 +87,14 @@ class Roots:
     def stop(self):
         self._put_back()
         self.stopped = True
+        self.known = {key: root for key, root in self.known.items() if root is not None}
         del self.modules[:]
+
+    def go_on(self):
+        """Listens again: what was seen was no training."""
+        if self.stopped and self.module_class is not None:
+            self.stopped = False
+            self._listen()
 
     def _called(self, module, args, kwargs):
         torch = self.session.torch
@@ -121,6 +129,7 @@ class Roots:
         if any(p.requires_grad or not self.session.seen.optimizers for p in module.parameters()):
             frame = _sites.frame_of_program(2)
             root = Root(kind=type(module).__name__, module=module, site=_sites.site_of(frame),
+                        loop=_sites.library_of_loop(sys._getframe(2)),
                         name=_sites.name_of_callee(frame, module) if frame is not None else "",
                         input_shapes=set())
             self.session.seen.roots.append(root)

@@ -28,7 +28,6 @@ class Loader(_Facts):
     waited_ns = 0
     wait_share = None   # of the time between the first step and the last
     device = "cpu"      # of the tensors it hands out
-    thing = None        # the loader itself, weakly
     why_not = ""        # why it cannot have worker processes; empty: it can
 
 
@@ -48,6 +47,7 @@ class Root(_Facts):
     kind = ""
     site = ""
     name = ""           # the caller's expression: "model", "self.net"
+    loop = ""           # the library whose loop calls it: "transformers", "lightning"
     output = ""         # "tensor", or the kind of what its first call gave
     calls = 0           # while it was looked at: the first three steps
     input_shapes = frozenset()

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 
-from . import _sites
+from . import _ranks, _sites
 from ._import_hook import after_import
 from ._seen import Optimizer, Seen
 
@@ -63,14 +63,14 @@ class Session:
         self.torch = None
         self.own = 0            # inside of a treatment's own code: what is called there is not the program's
         self.trouble = None     # ours, told in the file
-        self.seen = Seen(cores=_cores(), world=_number("WORLD_SIZE"), local_world=_number("LOCAL_WORLD_SIZE"))
+        self.seen = Seen(cores=_cores(), world=_ranks.world(), local_world=_ranks.local_world())
         self.treatments = []
         self.unknown = []       # effects of treatments that could not be loaded
         self.scales = []        # factors for the gradient of each loss
         self.trial = None       # what measures; None where nothing is
         self._backward_listeners = None
         self._patches = []
-        self._loaders = {}      # id of a loader: its Loader
+        self._loaders = {}      # id of a loader: itself, weakly, and its Loader
         self._building = set()  # ids of what is in its __init__
         self._pid = os.getpid()
         self.roots = None       # _roots.Roots, with torch: processes without it are not to pay for them
@@ -307,15 +307,25 @@ class Session:
 
         frame = _sites.frame_of_program(3)
         self.program_file(frame)
-        seen = facts(loader, given, self.torch)
-        seen.site = _sites.site_of(frame)
-        seen.thing = _weak(loader)
-        self._loaders[id(loader)] = seen
-        self.seen.loaders.append(seen)
+        seen = self._rebuilt(given) or facts(loader, given, self.torch)
+        self._loaders[id(loader)] = (_weak(loader), seen)
+        if seen not in self.seen.loaders:
+            seen.site = _sites.site_of(frame)
+            self.seen.loaders.append(seen)
+
+    def _rebuilt(self, given):
+        """The loader that this one is made of: accelerate, and Lightning with several ranks, take the program's
+        loader apart and build one of their own. What holds for the program's holds for that."""
+        frame = _sites.frame_outside(1, os.path.dirname(self.torch.__file__))
+        if frame is None or _sites.is_program(frame.f_code.co_filename):
+            return None
+        same = [seen for thing, seen in self._loaders.values()
+                if thing() is not None and seen.dataset == id(given.get("dataset"))]
+        return same[-1] if same else None
 
     def loader_seen(self, loader):
-        seen = self._loaders.get(id(loader))
-        return seen if seen is not None and seen.thing() is loader else None
+        thing, seen = self._loaders.get(id(loader), (None, None))
+        return seen if thing is not None and thing() is loader else None
 
     def _optimizer_made(self, optimizer, given):
         frame = _sites.frame_of_program(3)
@@ -372,13 +382,6 @@ def _weak(thing):
 def _reason(trouble):
     text = str(trouble).strip().split("\n")[0][:300]
     return "%s: %s" % (type(trouble).__name__, text) if text else type(trouble).__name__
-
-
-def _number(name):
-    try:
-        return max(1, int(os.environ.get(name, "1")))
-    except ValueError:
-        return 1
 
 
 def _cores():

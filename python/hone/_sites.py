@@ -6,6 +6,8 @@ import sys
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_LOOPS = (("/transformers/trainer.py", "transformers"), ("/lightning/pytorch/loops/", "lightning"),
+          ("/pytorch_lightning/loops/", "lightning"))
 _cwd = os.getcwd()
 _known = {}  # file name: whether it is the program's
 
@@ -31,6 +33,14 @@ def frame_of_program(depth=1):
     return frame
 
 
+def frame_outside(depth, folder):
+    """The nearest frame above the caller's caller that is neither ours nor below the folder; or None."""
+    frame, leave = sys._getframe(depth), (_OURS, folder + os.sep)
+    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(leave):
+        frame = frame.f_back
+    return frame
+
+
 def site_of(frame):
     """"train.py:30", "" for no frame. Relative where it lies below the folder the program started in."""
     return "%s:%d" % (told(frame.f_code.co_filename), frame.f_lineno) if frame is not None else ""
@@ -43,6 +53,17 @@ def site(depth=1):
 def told(path):
     full = os.path.abspath(path)
     return os.path.relpath(full, _cwd) if full.startswith(_cwd + os.sep) else full
+
+
+def library_of_loop(frame):
+    """Whose training loop the frame stands in: "transformers", "lightning"; "": none that is known."""
+    while frame is not None:
+        path = frame.f_code.co_filename.replace(os.sep, "/")
+        for part, library in _LOOPS:
+            if part in path:
+                return library
+        frame = frame.f_back
+    return ""
 
 
 def site_of_traceback(traceback):

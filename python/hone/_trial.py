@@ -6,7 +6,7 @@ import os
 import sys
 from time import monotonic_ns as _now
 
-from . import _bench, _seeds
+from . import _bench, _ranks, _seeds
 
 # The first run, whose length nobody knows yet: so many steps to warm up, none of the last of them
 # compiling; then so many more, and the seconds that were asked for.
@@ -19,11 +19,9 @@ _DRAWS_SEEN = 4  # steps in which it is seen whether the program draws random nu
 class Enough:
     """When a program has run long enough."""
 
-    def __init__(self, order, world):
+    def __init__(self, order):
         self.steps = int(order.get("steps", 0))
         self.seconds = float(order.get("seconds", 0))
-        if self.steps == 0 and world > 1:
-            self.steps = _TOGETHER
         # Where that takes no longer, so many more that the whole of a longer trial can be compared with it.
         self.guard_steps, self.guard_s = int(order.get("guard_steps", 0)), float(order.get("guard_s", 0))
         self.graphs = 0
@@ -34,6 +32,8 @@ class Enough:
         """Whether this step is the last. Those that find their batch ready, because the first step or a look
         took its time, come on top: they are left out of the rate."""
         self._notice_graphs(count)
+        if count == 1 and self.steps == 0 and _ranks.world() > 1:
+            self.steps = _TOGETHER
         stock = _bench.stock()
         if self.steps:
             return count >= self.steps + stock * max(1, _bench.looks())
@@ -65,8 +65,7 @@ class Recorded:
 
     def __init__(self, order):
         self.pid = os.getpid()
-        self.order, self.world = order, _number("WORLD_SIZE", 1)
-        self.enough = Enough(order, self.world)
+        self.order, self.enough = order, Enough(order)
         self.trains = False  # an optimizer is there that has not stepped yet
         self.stepping = False
         atexit.register(_steps_over, _bench.folder())
@@ -91,17 +90,17 @@ class Recorded:
             return
         if source == _bench.LOADER and _has_optimizer():
             # Batches of an evaluation before the training.
-            self.trains, self.enough = True, Enough(self.order, self.world)
+            self.trains, self.enough = True, Enough(self.order)
             return
         _bench.write("steps")
-        _go(os._exit, _number("LOCAL_WORLD_SIZE", 1), _bench.folder())
+        _go(os._exit, _bench.folder())
 
 
 class Trial:
     def __init__(self, session, folder):
         self.session, self.folder = session, folder
         order = session.order
-        self.enough = Enough(order, session.seen.world)
+        self.enough = Enough(order)
         if not order.get("compared"):
             # Looked at steps do not count, and only a comparison asks twice what the work was.
             _bench.look_at((3,) if order.get("describe") else ())
@@ -143,8 +142,12 @@ class Trial:
             self.session.trouble = repr(trouble)
 
     def led(self, source):
+        """Steps that ended before were not those of the training: an evaluation, most likely."""
         self.losses.led()
         del self.enough.grew[:]
+        self.session.roots.go_on()
+        self.looks.go_on()
+        self.looking, self.drawn = True, None
 
     def step_ended(self, count, source):
         if not self.session.here():
@@ -153,6 +156,9 @@ class Trial:
             self.stepping = True
             _tell_stepping(self.folder)
         self.count, self.source = count, source
+        if source == _bench.LOADER and self.session.seen.optimizers:
+            self.drawn = None
+            return  # batches of an evaluation before the training, whose optimizer is still to step
         if self.drawn is not None:
             before, self.drawn = self.drawn, None
             self.session.seen.draws |= not self.session.torch.equal(before, self.session.torch.get_rng_state())
@@ -161,11 +167,9 @@ class Trial:
             self.session.roots.step_ended(count)
             self.looks.step_ended(count)
             self.looking = bool(self.looks.patches) or not self.session.roots.stopped
-        if source == _bench.LOADER and self.session.seen.optimizers:
-            return  # batches of an evaluation before the training, whose optimizer is still to step
         if self.enough.step_ended(count):
             self.finish("steps")
-            _go(self.leave, self.session.seen.local_world, self.folder)
+            _go(self.leave, self.folder)
 
     # The end.
 
@@ -196,7 +200,7 @@ class Trial:
         session, torch = self.session, self.session.torch
         exception = _exception(torch) if how == "exit" else None
         document = {
-            "rank": _number("RANK", 0), "world": session.seen.world, "device": session.seen.device,
+            "rank": _ranks.rank(), "world": _ranks.world(), "device": session.seen.device,
             "torch": getattr(torch, "__version__", None), "ended": "exception" if exception else how,
             "exception": exception, "effects": session.effects(),
             "recompiles": sum(step > _WARM_UP for step in self.enough.grew)}
@@ -226,9 +230,9 @@ def _has_optimizer():
     return module is not None and any(issubclass(type(thing), module.Optimizer) for thing in gc.get_objects())
 
 
-def _go(leave, local_world, folder):
+def _go(leave, folder):
     _flush()
-    _wait_for_ranks(local_world, folder)
+    _wait_for_ranks(folder)
     _end_workers()
     _tell_done(folder)
     leave(0)
@@ -243,7 +247,7 @@ def _tell_stepping(folder):
     try:
         with open("/proc/self/stat") as file:
             start = file.read().rpartition(")")[2].split()[19]
-        text = "%s %s %d\n" % (start, os.readlink("/proc/self/ns/pid"), _number("WORLD_SIZE", 1))
+        text = "%s %s %d\n" % (start, os.readlink("/proc/self/ns/pid"), _ranks.world())
     except (OSError, IndexError):
         pass
     path = os.path.join(folder, "stepping-%d" % os.getpid())
@@ -269,14 +273,15 @@ def _steps_over(folder):
         pass
 
 
-def _wait_for_ranks(count, folder):
+def _wait_for_ranks(folder):
     """Who leaves while others still hear from it makes them fail: all ranks of this machine go together."""
-    if count <= 1 or "LOCAL_RANK" not in os.environ:
+    count = _ranks.local_world()
+    if count <= 1:
         return
     import time
 
     prefix = "left-%s-" % os.environ.get("TORCHELASTIC_RUN_ID", "").replace(os.sep, "_")
-    open(os.path.join(folder, prefix + os.environ["LOCAL_RANK"]), "w").close()
+    open(os.path.join(folder, "%s%d" % (prefix, _ranks.rank())), "w").close()
     end = time.monotonic() + _WAIT_FOR_RANKS_S
     while time.monotonic() < end:
         if sum(name.startswith(prefix) for name in os.listdir(folder)) >= count:
@@ -352,9 +357,3 @@ def _is_full_disk(exception):
         exception, seen = exception.__cause__ or exception.__context__, seen + 1
     return False
 
-
-def _number(name, default):
-    try:
-        return int(os.environ.get(name, default))
-    except ValueError:
-        return default

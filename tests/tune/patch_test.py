@@ -362,11 +362,11 @@ class Edits(Patch):
             )
             Trainer(model, args).train()
             """)
-        self.addCleanup(sys.modules.pop, "transformers.trainer", None)
-        sys.modules.setdefault("transformers.trainer", sys)  # it is asked only whether it is there
         module = torch.nn.Linear(1, 1)
         seen = _seen.Seen(
-            scripts=["train.py"], device="cuda", roots=[_seen.Root(site="train.py:5", module=module, kind="Linear")],
+            scripts=["train.py"], device="cuda",
+            roots=[_seen.Root(site="train.py:5", module=module, kind="Linear", loop="transformers")],
+            loaders=[_seen.Loader(site="train.py:5", batches=9, batch_size=8)],
             optimizers=[_seen.Optimizer(site="train.py:5", kind="AdamW", devices={"cuda"}, dtypes={"float32"})])
         recipe = ("bf16-autocast", "fused-optimizer", "compile-reduce-overhead")
         self.assertEqual(treatments.load(recipe[0]).code(seen, {}), "TrainingArguments(bf16=True)")
@@ -376,6 +376,46 @@ class Edits(Patch):
 +    bf16=True,
 +    torch_compile=True,
 +    torch_compile_mode="reduce-overhead",
+""")
+        options = {"num_workers": 2, "persistent_workers": True}
+        self.assertEqual(treatments.load("loader-workers").where(seen), "train.py:1")
+        self.assertEqual(self.body_of(*treatments.load("loader-workers").edits(seen, options),
+                                      *treatments.load("batch-size").edits(seen, {"batch_size": 4, "accumulate": 2})), """\
++    dataloader_num_workers=2,
++    dataloader_persistent_workers=True,
++    per_device_train_batch_size=4,
++    gradient_accumulation_steps=2,
+""")
+        seen.scripts = []
+        self.assertEqual(_patch.unified(treatments.load("bf16-autocast").edits(seen, {})),
+                         "# not in this patch: train.py:5: TrainingArguments(bf16=True) "
+                         "(where the arguments of the Trainer are made is not in sight)\n")
+
+    def test_where_lightning_owns_the_loop(self):
+        self.write("""\
+            class Net(LightningModule):
+                def training_step(self, batch, index):
+                    return self(batch)
+
+                def configure_optimizers(self):
+                    return Adam(self.parameters())
+
+
+            lightning.Trainer(max_epochs=3, precision=32).fit(Net(), DataLoader(data))
+            """)
+        seen = _seen.Seen(
+            scripts=["train.py"], device="cuda", optimizers=[_seen.Optimizer(
+                site="train.py:6", kind="Adam", devices={"cuda"}, dtypes={"float32"})],
+            roots=[_seen.Root(site="train.py:3", module=torch.nn.Linear(1, 1), kind="Net", name="self", loop="lightning")])
+        self.assertEqual(treatments.load("bf16-autocast").code(seen, {}), 'Trainer(precision="bf16-mixed")')
+        self.assertEqual(treatments.load("bf16-autocast").where(seen), "train.py:9")
+        recipe = ("bf16-autocast", "fused-optimizer", "compile-default")
+        self.assertEqual(self.body_of(*(e for one in recipe for e in treatments.load(one).edits(seen, {}))), """\
+-        return Adam(self.parameters())
++        self.compile()
++        return Adam(self.parameters(), fused=True)
+-lightning.Trainer(max_epochs=3, precision=32).fit(Net(), DataLoader(data))
++lightning.Trainer(max_epochs=3, precision="bf16-mixed").fit(Net(), DataLoader(data))
 """)
 
     def test_a_model_that_may_be_wrapped_on_that_line(self):

@@ -8,7 +8,7 @@ nothing and keeps nothing.
 import dataclasses
 
 from .. import _patch
-from . import NUMERIC, Treatment, Unfit, _model
+from . import NUMERIC, Treatment, Unfit, _model, _trainers
 
 
 class Autocast(Treatment):
@@ -16,7 +16,7 @@ class Autocast(Treatment):
     # The replay's own word for autocast first (float16 runs at the same rates): it knows casts and bytes.
     cures = ("bf16-autocast", "no-tensor-cores")
     dtype = ""  # "bfloat16"
-    trainer = {}  # the arguments of Hugging Face's Trainer that do the same
+    trainer = {}  # by library: the arguments of its Trainer that do the same
 
     @classmethod
     def require(cls, seen):
@@ -29,19 +29,23 @@ class Autocast(Treatment):
 
     @classmethod
     def where(cls, seen):
+        if _trainers.switches(seen, cls.trainer):
+            return _trainers.where(seen)
         return seen.roots[0].site if seen.roots else ""
 
     @classmethod
     def code(cls, seen, options):
-        if _model.trainer_hides_loop(seen):
-            return _model.trainer_code(cls.trainer)
+        switches = _trainers.switches(seen, cls.trainer)
+        if switches:
+            return _trainers.code(seen, switches)
         return _header(seen, cls.dtype) + ":\n" + "\n".join(
             "    output = %s(…)" % name for name in dict.fromkeys(_model.names(seen)))
 
     @classmethod
     def edits(cls, seen, options):
-        if _model.trainer_hides_loop(seen):
-            return _model.trainer_edits(seen, cls.trainer)
+        switches = _trainers.switches(seen, cls.trainer)
+        if switches:
+            return _trainers.edits(seen, switches)
         return [_patch.wrap_call(root.site, root.name, _header(seen, cls.dtype),
                                  ".float()" if getattr(root, "output", "") == "tensor" else "")
                 for root in seen.roots if root.name and root.site]

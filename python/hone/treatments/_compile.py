@@ -16,7 +16,7 @@ class Compile(Treatment):
     extra_s = 30.0  # 10 to 23 s a model on a GPU (accelerate's table), and once more for the backward pass
     since = (2, 2)  # Module.compile
     arguments = {}
-    trainer = {"torch_compile": "True"}  # of Hugging Face's Trainer
+    trainer = {"transformers": {"torch_compile": "True"}}  # Lightning's has none
 
     @classmethod
     def variants(cls, seen):
@@ -39,7 +39,7 @@ class Compile(Treatment):
 
     @classmethod
     def where(cls, seen):
-        return _model.where(seen)
+        return _model.where(seen, cls.trainer)
 
     @classmethod
     def line(cls):

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the treatments of a model share: what it is made of, and where the program makes it."""
-import sys
-
 from .. import _patch
-from . import Unfit
+from . import Unfit, _trainers
 
 _WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "OptimizedModule")
 
@@ -100,27 +98,11 @@ def names(seen):
     return [root.name for root in seen.roots if root.name] or ["model"]
 
 
-def trainer_hides_loop(seen):
-    """A library owns the loop, and has its own switches."""
-    return "transformers.trainer" in sys.modules and not any(root.name for root in seen.roots)
-
-
-def trainer_code(arguments):
-    return "TrainingArguments(%s)" % ", ".join("%s=%s" % item for item in arguments.items())
-
-
-def trainer_edits(seen, arguments):
-    for path in seen.scripts:
-        for site in _patch.find_call(path, "TrainingArguments"):
-            return [_patch.add_keywords(site, "TrainingArguments", arguments)]
-    return [_patch.missing(seen.roots[0].site if seen.roots else "", trainer_code(arguments),
-                           "where the arguments of the Trainer are made is not in sight")]
-
-
 def code_for(seen, line, trainer=None):
-    """`line` for every model; `trainer`: the arguments that do it where the Trainer owns the loop."""
-    if trainer and trainer_hides_loop(seen):
-        return trainer_code(trainer)
+    """`line` for every model; `trainer`: by library, the arguments that do it where that owns the loop."""
+    switches = _trainers.switches(seen, trainer)
+    if switches:
+        return _trainers.code(seen, switches)
     return "\n".join(line.format(model=name, inner=name) for name in dict.fromkeys(names(seen)))
 
 
@@ -148,7 +130,9 @@ def _name_at(seen, root, site):
     return owners[0] if alone and not _patch.same_function(site, root.site) else ""
 
 
-def where(seen):
+def where(seen, trainer=None):
+    if _trainers.switches(seen, trainer):
+        return _trainers.where(seen)
     for root in seen.roots:
         found = place(seen, root)
         return found[0] if found else root.site
@@ -158,8 +142,9 @@ def where(seen):
 def edits_for(seen, line, trainer=None):
     """`line` for every model, before its optimizer is made. {model} is its name, {inner} what it is without
     DistributedDataParallel and the like, which may or may not be around it on that line."""
-    if trainer and trainer_hides_loop(seen):
-        return trainer_edits(seen, trainer)
+    switches = _trainers.switches(seen, trainer)
+    if switches:
+        return _trainers.edits(seen, switches)
     edits = []
     for root in seen.roots:
         found = place(seen, root)

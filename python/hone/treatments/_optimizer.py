@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the treatments of optimizers share."""
 from .. import _patch
-from . import NUMERIC, Treatment, Unfit, _model
+from . import NUMERIC, Treatment, Unfit, _trainers
 
 
 class OptimizerArguments(Treatment):
@@ -26,19 +26,23 @@ class OptimizerArguments(Treatment):
 
     @classmethod
     def where(cls, seen):
+        if _trainers.switches(seen, cls.trainer):
+            return _trainers.where(seen)
         return cls.fitting(seen)[0].site
 
     @classmethod
     def code(cls, seen, options):
-        if _model.trainer_hides_loop(seen) and cls.trainer:
-            return _model.trainer_code(cls.trainer)
+        switches = _trainers.switches(seen, cls.trainer)
+        if switches:
+            return _trainers.code(seen, switches)
         return "\n".join("%s(…, %s=True)" % (kind, cls.keyword)
                          for kind in dict.fromkeys(o.kind for o in cls.fitting(seen)))
 
     @classmethod
     def edits(cls, seen, options):
-        if _model.trainer_hides_loop(seen) and cls.trainer:
-            return _model.trainer_edits(seen, cls.trainer)
+        switches = _trainers.switches(seen, cls.trainer)
+        if switches:
+            return _trainers.edits(seen, switches)
         return [_patch.add_keywords(optimizer.site, optimizer.kind, {
             cls.keyword: "True", **{name: None for name in cls.replaces if name in optimizer.arguments}})
             for optimizer in cls.fitting(seen)]

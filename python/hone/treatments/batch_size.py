@@ -5,7 +5,7 @@ Where gradients are gathered, every loss counts for its part, and the optimizer'
 and the clipping of gradients happen when all parts are there. Schedulers are left alone: most count
 batches, and there are as many more of them.
 """
-from . import OPTIMIZATION, Treatment, Unfit
+from . import OPTIMIZATION, Treatment, Unfit, _trainers
 
 _FACTORS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # those that are no power of two where the next does not fit
 _PARTS = (2, 4)
@@ -55,19 +55,19 @@ class BatchSize(Treatment):
 
     @classmethod
     def where(cls, seen):
-        return _loader(seen).site
+        switches = _switches(seen, {"batch_size": 0})
+        return _trainers.where(seen) if switches else _loader(seen).site
 
     @classmethod
     def code(cls, seen, options):
-        from . import _model
-
-        parts = options.get("accumulate")
-        if _model.trainer_hides_loop(seen):
-            return "TrainingArguments(per_device_train_batch_size=%d%s)" % (
-                options["batch_size"], ", gradient_accumulation_steps=%d" % parts if parts else "")
+        parts, switches = options.get("accumulate"), _switches(seen, options)
+        if switches:
+            return _trainers.code(seen, switches) + ("" if parts else "  # and the learning rate with it")
         text = "DataLoader(..., batch_size=%d)" % options["batch_size"]
         if not parts:
             return text + "  # and the learning rate with it"
+        if _trainers.library(seen) == "lightning":
+            return text + "\nTrainer(accumulate_grad_batches=%d)" % parts
         return text + ("\n(loss / %d).backward()\nif (step + 1) %% %d == 0:\n    optimizer.step()\n"
                        "    optimizer.zero_grad()" % (parts, parts))
 
@@ -75,6 +75,9 @@ class BatchSize(Treatment):
     def edits(cls, seen, options):
         from .. import _patch
 
+        switches = _switches(seen, options)
+        if switches:
+            return _trainers.edits(seen, switches)
         if options.get("accumulate"):
             return []  # the loop is the program's own
         return [_patch.add_keywords(loader.site, "DataLoader", {"batch_size": str(options["batch_size"])})
@@ -185,11 +188,16 @@ def _loader(seen):
     loader = seen.training_loader()
     if loader is None or not loader.batches:
         raise Unfit("no DataLoader handed out a batch; name the program's own option: --batch-flag")
-    if not loader.batch_size:  # accelerate and Lightning build theirs from the program's
-        loader = next((one for one in seen.loaders if one.batch_size and one.dataset == loader.dataset), loader)
     if not loader.batch_size:
         raise Unfit("the DataLoader's batches are made by the program itself; name its option: --batch-flag")
     return loader
+
+
+def _switches(seen, options):
+    sizes = {"per_device_train_batch_size": str(options["batch_size"])}
+    if options.get("accumulate"):
+        sizes["gradient_accumulation_steps"] = str(options["accumulate"])
+    return _trainers.switches(seen, {"transformers": sizes})
 
 
 def _why_no_parts(seen):

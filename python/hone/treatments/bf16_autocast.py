@@ -5,7 +5,7 @@ from . import Unfit, _autocast, _model
 
 class Bf16Autocast(_autocast.Autocast):
     name, title, dtype = "bf16-autocast", "bfloat16 mixed precision (autocast)", "bfloat16"
-    trainer = {"bf16": "True"}
+    trainer = {"transformers": {"bf16": "True"}, "lightning": {"precision": '"bf16-mixed"'}}
     # 1.26x with fused AdamW on t5-base (pytorch#96755); 0.95x alone on ResNet-50 on an H200, which
     # its loader bounds.
     prior = 1.3

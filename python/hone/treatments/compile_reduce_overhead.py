@@ -6,7 +6,7 @@ from . import _compile
 class CompileReduceOverhead(_compile.Compile):
     name, title = "compile-reduce-overhead", "torch.compile with CUDA graphs"
     arguments = {"mode": "reduce-overhead"}
-    trainer = {"torch_compile": "True", "torch_compile_mode": '"reduce-overhead"'}
+    trainer = {"transformers": {"torch_compile": "True", "torch_compile_mode": '"reduce-overhead"'}}
 
     @classmethod
     def require(cls, seen):

@@ -7,12 +7,12 @@ are not finite is left out, all by torch's own GradScaler.
 """
 import types
 
-from . import Unfit, _autocast, _model
+from . import Unfit, _autocast, _model, _trainers
 
 
 class Fp16Autocast(_autocast.Autocast):
     name, title, dtype = "fp16-autocast", "float16 mixed precision (autocast, gradient scaling)", "float16"
-    trainer = {"fp16": "True"}
+    trainer = {"transformers": {"fp16": "True"}, "lightning": {"precision": '"16-mixed"'}}
     # 1.25x with fused AdamW on t5-base (pytorch#96755), with a loss that was worse there: the guard decides.
     prior = 1.25
 
@@ -36,14 +36,14 @@ class Fp16Autocast(_autocast.Autocast):
     @classmethod
     def code(cls, seen, options):
         first = super().code(seen, options)
-        if _model.trainer_hides_loop(seen):
+        if _trainers.switches(seen, cls.trainer):
             return first
         return ('scaler = torch.amp.GradScaler("cuda")\n' + first + "\nscaler.scale(loss).backward()\n"
                 "scaler.step(optimizer)\nscaler.update()")
 
     @classmethod
     def edits(cls, seen, options):
-        if _model.trainer_hides_loop(seen):
+        if _trainers.switches(seen, cls.trainer):
             return super().edits(seen, options)
         return []  # three places, of which two are not known: `code` tells
 

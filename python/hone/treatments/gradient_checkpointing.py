@@ -2,7 +2,7 @@
 """Activations of the model's blocks are computed again in the backward pass instead of kept."""
 from . import EXACT, Treatment, Unfit, _model
 
-_TRAINER = {"gradient_checkpointing": "True"}
+_TRAINER = {"transformers": {"gradient_checkpointing": "True"}}
 _NEARLY_FULL = 0.8  # of the device's memory: below that there is nothing to buy with it
 
 

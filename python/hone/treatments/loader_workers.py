@@ -2,7 +2,7 @@
 """Worker processes for DataLoaders that have none, with the same batches in the same order."""
 import sys
 
-from . import EXACT, Treatment, Unfit
+from . import EXACT, Treatment, Unfit, _trainers
 
 _STEPS = (4, 8, 12, 16)
 # What a trial makes up for (_loaders_are_here) and the program's own line would not.
@@ -49,15 +49,15 @@ class LoaderWorkers(Treatment):
 
     @classmethod
     def where(cls, seen):
+        if _trainers.library(seen) == "transformers":
+            return _trainers.where(seen)
         return _loader(seen).site
 
     @classmethod
     def code(cls, seen, options):
-        from . import _model
-
-        if _model.trainer_hides_loop(seen):
-            return "TrainingArguments(%s)" % ", ".join("dataloader_%s=%r" % item for item in options.items())
-        text = "DataLoader(..., %s)" % ", ".join("%s=%r" % item for item in options.items())
+        switches = _switches(seen, options)
+        text = _trainers.code(seen, switches) if switches else "DataLoader(..., %s)" % ", ".join(
+            "%s=%r" % item for item in options.items())
         told = []
         for loader in _without_workers(seen):
             told += [words for words in _differences(seen, loader, options) if words not in told]
@@ -67,10 +67,11 @@ class LoaderWorkers(Treatment):
     def edits(cls, seen, options):
         from .. import _patch
 
-        return [_patch.add_keywords(loader.site, "DataLoader", {k: repr(v) for k, v in options.items()})
-                for loader in _without_workers(seen)] + [
-                    _patch.remark(loader.site, words) for loader in _without_workers(seen)
-                    for words in _differences(seen, loader, options)]
+        switches, loaders = _switches(seen, options), _without_workers(seen)
+        edits = _trainers.edits(seen, switches) if switches else [_patch.add_keywords(
+            loader.site, "DataLoader", {k: repr(v) for k, v in options.items()}) for loader in loaders]
+        return edits + [_patch.remark(loader.site, words) for loader in loaders
+                        for words in _differences(seen, loader, options)]
 
     def install(self):
         self.treated = set()
@@ -109,6 +110,12 @@ class LoaderWorkers(Treatment):
             return _reset
 
         self.session.patch(module._MultiProcessingDataLoaderIter, "_reset", make)
+
+
+def _switches(seen, options):
+    """Hugging Face's Trainer makes the loaders itself; with Lightning the program does."""
+    return _trainers.switches(seen, {"transformers": {
+        "dataloader_" + name: repr(value) for name, value in options.items()}})
 
 
 def _without_workers(seen):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches in page-locked memory, from which a device copies without a detour."""
-from . import EXACT, Treatment, Unfit
+from . import EXACT, Treatment, Unfit, _trainers
+
+_TRAINER = {"transformers": {"dataloader_pin_memory": "True"}}
 
 
 class PinnedMemory(Treatment):
@@ -18,20 +20,24 @@ class PinnedMemory(Treatment):
 
     @classmethod
     def where(cls, seen):
+        if _trainers.switches(seen, _TRAINER):
+            return _trainers.where(seen)
         return _loaders(seen)[0].site
 
     @classmethod
     def code(cls, seen, options):
-        from . import _model
-
-        if _model.trainer_hides_loop(seen):
-            return "TrainingArguments(dataloader_pin_memory=True)"
+        switches = _trainers.switches(seen, _TRAINER)
+        if switches:
+            return _trainers.code(seen, switches)
         return "DataLoader(..., pin_memory=True)"
 
     @classmethod
     def edits(cls, seen, options):
         from .. import _patch
 
+        switches = _trainers.switches(seen, _TRAINER)
+        if switches:
+            return _trainers.edits(seen, switches)
         return [_patch.add_keywords(loader.site, "DataLoader", {"pin_memory": "True"}) for loader in _loaders(seen)]
 
     def loader_arguments(self, arguments, loader_class):
