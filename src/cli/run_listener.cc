@@ -116,6 +116,9 @@ void RunListener::Closed(const record::Closing& closing) {
   line_.Erase();
   if (sampler_ != nullptr) sampler_->Flush();
   if (plan_.quiet) return;
+  const bool runs_on = !closing.program_ended && (closing.full || closing.awaits_step);
+  // A progress bar of the program may stand there, without an end of its line.
+  if (runs_on) console_.err << '\n';
   if (!closing.program_ended && closing.full) {
     Say(fmt::format("recorded {}{}; the program runs on",
                     closing.steps > 0 ? Count(Steps(closing), "step") + " of " : "",
@@ -196,6 +199,7 @@ int RunListener::Answer(const report::Report& report, const record::Closing& clo
     return code;
   }
   std::ostringstream answer;
+  if (!closing.program_ended) answer << '\n';  // as in Closed
   // As for stdout, but where stderr goes.
   const Console there{answer, answer, console_.err_fd, console_.err_fd};
   report::WriteText(report, {StyleFor(plan_.answer, there)}, answer);
