@@ -96,9 +96,9 @@ std::string WrittenFiles::Note() const {
     names += " and " + Count(files_.size() - named, "more file", "more files");
   }
   return fmt::format(
-      "the program wrote {} into the folder it runs in, and every trial writes {} again; run it in "
-      "a copy of the folder, or give the program another output folder",
-      names, files_.size() == 1 ? "it" : "them");
+      "the program wrote {} into the folder it runs in, and every trial does so again; run it in a "
+      "copy of the folder, or give the program another output folder",
+      names);
 }
 
 }  // namespace hone::tune

@@ -35,7 +35,7 @@ TEST_F(WrittenFilesTest, WhatIsMadeOrChangedIsNamed) {
   EXPECT_TRUE(files.Look());
   EXPECT_EQ(files.files(), std::vector<std::string>{"runs/old.log"});
   EXPECT_EQ(files.Note(),
-            "the program wrote runs/old.log into the folder it runs in, and every trial writes it "
+            "the program wrote runs/old.log into the folder it runs in, and every trial does so "
             "again; run it in a copy of the folder, or give the program another output folder");
   EXPECT_FALSE(files.Look()) << "told once";
 }
