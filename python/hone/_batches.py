@@ -13,6 +13,7 @@ import os
 import sys
 import time
 
+from ._loader_facts import is_shuffled
 from ._losses import plain
 
 _FIRST = 64        # batches that are described
@@ -44,6 +45,8 @@ class Batches:
         def __init__(iterator, loader):
             seen = self.session.loader_seen(loader)
             iterator._hone = (seen, collections.deque(maxlen=4096))  # indices that were asked for
+            if seen is not None:
+                seen.shuffled = bool(self.session.quietly(is_shuffled, loader))
             self._epoch_begins(seen)
             original(iterator, loader)
 

@@ -15,7 +15,7 @@ def facts(loader, given, torch):
                  for name, value in given.items()}
     stream = is_stream(given.get("dataset"))
     return Loader(arguments=arguments, dataset=id(given.get("dataset")), iterable=stream, sharded=stream and shares(given["dataset"]),
-                  batch_size=_batch_size(given), shuffled=_is_shuffled(given), length=None if stream else _length(given.get("dataset")), why_not=why_no_workers(given, 1 if stream else 2))
+                  batch_size=_batch_size(given), length=None if stream else _length(given.get("dataset")), why_not=why_no_workers(given, 1 if stream else 2))
 
 
 def _batch_size(given):
@@ -23,13 +23,17 @@ def _batch_size(given):
     return None if given.get("batch_sampler") is not None else given.get("batch_size", 1)
 
 
-def _is_shuffled(given):
-    if given.get("shuffle"):
-        return True
-    sampler, own = given.get("sampler"), given.get("generator")
+def is_shuffled(loader):
+    """Asked when it begins to hand out: libraries give it another sampler when it is made."""
+    sampler, batches, deep = None, loader.batch_sampler, 0
+    while sampler is None and batches is not None and deep < 4:  # accelerate's hold the program's
+        sampler, batches, deep = getattr(batches, "sampler", None), getattr(batches, "batch_sampler", None), deep + 1
+    if deep == 0:
+        sampler = loader.sampler
     samplers = sys.modules["torch.utils.data.sampler"]
     drawn = (samplers.RandomSampler, samplers.SubsetRandomSampler, samplers.WeightedRandomSampler)
-    return isinstance(sampler, drawn) and sampler.generator is own
+    # One that is made of these and goes its own way (accelerate's) seeds a generator of its own.
+    return any(getattr(type(sampler), "__iter__", None) is kind.__iter__ for kind in drawn) and sampler.generator is loader.generator
 
 
 def _length(dataset):

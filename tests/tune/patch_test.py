@@ -321,8 +321,10 @@ class Edits(Patch):
         sampler = torch.utils.data.RandomSampler
         for given, said in (({"shuffle": True}, True), ({"shuffle": True, "generator": own}, True), ({}, False),
                             ({"sampler": sampler(range(8))}, True), ({"sampler": sampler(range(8), generator=own)}, False),
+                            ({"batch_sampler": torch.utils.data.BatchSampler(sampler(range(8)), 2, False)}, True),
                             ({"sampler": torch.utils.data.SequentialSampler(range(8))}, False)):
-            self.assertEqual(_loader_facts._is_shuffled(given), said, given)
+            loader = torch.utils.data.DataLoader(range(9), **given)
+            self.assertEqual(_loader_facts.is_shuffled(loader), said, given)
 
     def test_packages_are_never_changed(self):
         os.makedirs(self.folder / "site-packages")

@@ -76,6 +76,9 @@ class HuggingFace(Described):
         found = self.candidates(ran)
         self.check_code(found["loader-workers"], "TrainingArguments(", "TrainingArguments(dataloader_num_workers=")
         self.check_code(found["batch-size"], "TrainingArguments(", "TrainingArguments(per_device_train_batch_size=")
+        # accelerate shuffles by a seed for each epoch: workers do not change that. GPT-2's dropout draws.
+        self.assertNotIn("shuffles", found["loader-workers"]["code"])
+        self.assertIn("dropout", found["loader-workers"]["code"])
         self.assertIn("itself", self.why_not(ran)["fused-optimizer"])
         self.assertIn("sdpa", self.why_not(ran)["sdpa-attention"])
 
