@@ -232,8 +232,9 @@ bool StartRecorder() noexcept {
     return false;
   }
   const Options& options = GetOptions();
-  const WindowOptions window = {options.steps, options.least_seconds, options.seconds,
-                                options.all,   options.every,         options.seconds_without_steps};
+  const WindowOptions window = {options.steps,   options.least_seconds,
+                                options.seconds, options.all,
+                                options.every,   options.seconds_without_steps};
   new (g_window_memory) Window(window);
   g_file = new (std::nothrow) RunFile;
   if (g_file == nullptr || !g_file->Create(GetOptions().folder)) {
