@@ -89,7 +89,7 @@ class Windows(harness.Case):
     """
 
     def late(self, run, *arguments):
-        return run([harness.torch_python(), self.script(self.LATE), *arguments],
+        return run([harness.torch_python(), self.script(self.LATE), *arguments], ["--steps", "30"],
                    env={**os.environ, "HONE_TEST_SECONDS_WITHOUT_STEPS": "1"})
 
     def test_a_program_that_starts_for_long_is_recorded_when_it_steps(self):
