@@ -7,15 +7,15 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
+
+import harness
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PYTHON = os.environ.get("HONE_TORCH_PYTHON") or str(ROOT / ".cache/venv/bin/python")
 TRAIN, RANKS = HERE / "programs/train.py", HERE / "programs/ranks.py"
-SKIPPED = 77
 STATES = {"applied", "inert", "not applicable", "failed"}
 
 
@@ -394,12 +394,5 @@ class Ranks(Case):
         self.assertNotIn("Error", ran.err)
 
 
-def main():
-    result = unittest.main(exit=False, verbosity=2).result
-    if result.testsRun and len(result.skipped) == result.testsRun:
-        sys.exit(SKIPPED)
-    sys.exit(0 if result.wasSuccessful() else 1)
-
-
 if __name__ == "__main__":
-    main()
+    harness.main()

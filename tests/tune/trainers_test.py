@@ -10,10 +10,10 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import unittest
 
-from session_test import PYTHON, SKIPPED, WORKERS, Ran, choice
+import harness
+from session_test import PYTHON, WORKERS, Ran, choice
 from tune_test import HERE, Case as TuneCase
 
 TRAINER, LIGHTNING = HERE / "programs/hf_trainer.py", HERE / "programs/lightning_fit.py"
@@ -158,8 +158,4 @@ class Search(TuneCase):
 
 
 if __name__ == "__main__":
-    program = unittest.main(exit=False, verbosity=2)
-    result = program.result
-    if result.testsRun and len(result.skipped) == result.testsRun:
-        sys.exit(SKIPPED)
-    sys.exit(0 if result.wasSuccessful() else 1)
+    harness.main()

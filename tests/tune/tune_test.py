@@ -10,17 +10,17 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
+
+import harness
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 HONE = os.environ.get("HONE") or str(ROOT / "build" / "hone")
 SLOW = HERE / "programs" / "slow_loader.py"
 PLANTED = HERE / "planted"
-SKIPPED = 77
 
 
 def torch_python():
@@ -232,8 +232,4 @@ class Words(Case):
 
 
 if __name__ == "__main__":
-    program = unittest.main(exit=False, verbosity=2)
-    result = program.result
-    if result.testsRun and len(result.skipped) == result.testsRun:
-        sys.exit(SKIPPED)
-    sys.exit(0 if result.wasSuccessful() else 1)
+    harness.main()
