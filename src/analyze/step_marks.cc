@@ -175,20 +175,51 @@ std::size_t Period(const std::vector<Key>& keys) {
   return 0;
 }
 
+// Operators of the row's thread that begin in [begin_ns, end_ns). Nothing else is counted: calls of
+// the driver and the profiler's own work come and go (a buffer that fills every fifth step is no
+// cycle of the program).
+std::uint32_t OperatorsIn(const trace::Trace& trace, RowId row, Nanos begin_ns, Nanos end_ns) {
+  const trace::HostSlices& host = trace.host;
+  const trace::Thread& thread = trace.threads[host.thread[row]];
+  const auto first = host.start_ns.begin() + thread.first_slice;
+  const auto last = host.start_ns.begin() + thread.last_slice;
+  std::uint32_t count = 0;
+  for (auto i = std::lower_bound(first, last, begin_ns); i != last && *i < end_ns; ++i) {
+    count += host.kind[static_cast<RowId>(i - host.start_ns.begin())] == SliceKind::kOp;
+  }
+  return count;
+}
+
+// Whether optimizer steps that are `period` apart end different work: two of the phases must have
+// clearly more operators before one than before the other, in every cycle of the later half. An
+// optimizer that does something of its own every so often (Lookahead, Shampoo) has the same forward
+// and backward pass before each of its steps.
+bool PhasesDiffer(const std::vector<std::uint32_t>& before, std::size_t period) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> range(period, {UINT32_MAX, 0});
+  // The first has no optimizer step in front of it that was recorded.
+  const std::size_t from = std::max<std::size_t>(1, before.size() / 2 / period * period);
+  for (std::size_t i = from; i < before.size(); ++i) {
+    auto& [least, most] = range[i % period];
+    least = std::min(least, before[i]);
+    most = std::max(most, before[i]);
+  }
+  std::uint32_t highest_least = 0, lowest_most = UINT32_MAX;
+  for (const auto& [least, most] : range) {
+    if (least > most) continue;
+    highest_least = std::max(highest_least, least);
+    lowest_most = std::min(lowest_most, most);
+  }
+  return highest_least > lowest_most && highest_least - lowest_most > highest_least / 10;
+}
+
 // One optimizer row per iteration. A program with several optimizers (a GAN) steps each in turn:
 // the first of every cycle marks the iteration. Two optimizers of one class share a name; they are
-// told apart by the number of events inside, which follows their parameters.
+// told apart by the number of operators inside, which follows their parameters, and by the work
+// between them.
 std::vector<RowId> OnePerIteration(const trace::Trace& trace, const std::vector<RowId>& rows) {
   const trace::HostSlices& host = trace.host;
   std::vector<StringId> names;
-  std::vector<std::pair<StringId, RowId>> shapes;
-  for (const RowId row : rows) {
-    names.push_back(host.name[row]);
-    const auto begin = host.start_ns.begin() + row;
-    const auto end = host.start_ns.begin() + trace.threads[host.thread[row]].last_slice;
-    shapes.emplace_back(host.name[row],
-                        static_cast<RowId>(std::lower_bound(begin, end, host.end_ns(row)) - begin));
-  }
+  for (const RowId row : rows) names.push_back(host.name[row]);
   std::size_t period = Period(names);
   std::vector<RowId> chosen;
   if (period == 0) {
@@ -197,7 +228,17 @@ std::vector<RowId> OnePerIteration(const trace::Trace& trace, const std::vector<
     }
     return chosen;
   }
-  if (period == 1) period = std::max<std::size_t>(Period(shapes), 1);
+  if (period == 1) {
+    std::vector<std::uint32_t> inside, before;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const RowId row = rows[i];
+      inside.push_back(OperatorsIn(trace, row, host.start_ns[row], host.end_ns(row)));
+      const Nanos last_end = i == 0 ? host.start_ns[row] : host.end_ns(rows[i - 1]);
+      before.push_back(OperatorsIn(trace, row, last_end, host.start_ns[row]));
+    }
+    const std::size_t cycle = Period(inside);
+    if (cycle > 1 && PhasesDiffer(before, cycle)) period = cycle;
+  }
   for (std::size_t i = 0; i < rows.size(); i += period) chosen.push_back(rows[i]);
   return chosen;
 }

@@ -39,6 +39,9 @@ class StepsTest : public testing::Test {
                                    .thread = builder_.ThreadFor(1, 1),
                                    .id = correlation});
   }
+  void Operators(Nanos at, int count) {
+    for (int i = 0; i < count; ++i) Mark(at + i, at + i + 1, "aten::add_", SliceKind::kOp);
+  }
   Steps Find() {
     trace_ = std::move(builder_).Finish();
     return FindSteps(trace_);
@@ -189,14 +192,46 @@ TEST_F(StepsTest, TwoOptimizersAreOneIteration) {
   EXPECT_EQ(steps.steps[0].span, (trace::Interval{10, 110}));
 }
 
-TEST_F(StepsTest, TwoOptimizersOfOneClassAreToldApartByTheirEvents) {
+TEST_F(StepsTest, TwoOptimizersOfOneClassAreToldApartByTheirOperators) {
   for (int i = 0; i < 5; ++i) {
-    Mark(100 * i, 100 * i + 10, "Optimizer.step#Adam.step");
-    for (int k = 0; k < 6; ++k) Mark(100 * i + k, 100 * i + k + 1, "aten::add_", SliceKind::kOp);
-    Mark(100 * i + 50, 100 * i + 60, "Optimizer.step#Adam.step");
-    Mark(100 * i + 51, 100 * i + 52, "aten::add_", SliceKind::kOp);
+    Operators(100 * i + 10, 20);  // the discriminator sees real and made images
+    Mark(100 * i + 40, 100 * i + 50, "Optimizer.step#Adam.step");
+    Operators(100 * i + 41, 6);
+    Operators(100 * i + 60, 12);
+    Mark(100 * i + 80, 100 * i + 90, "Optimizer.step#Adam.step");
+    Operators(100 * i + 81, 2);
   }
   EXPECT_EQ(Find().steps.size(), 4U);
+}
+
+// Five steps of the critic for one of the generator.
+TEST_F(StepsTest, UnequalTurnsOfTwoOptimizersAreOneIteration) {
+  for (int i = 0; i < 5; ++i) {
+    for (int turn = 0; turn < 6; ++turn) {
+      const Nanos at = 600 * i + 100 * turn;
+      Operators(at, turn == 5 ? 9 : 20);
+      Mark(at + 40, at + 60, "Optimizer.step#Adam.step");
+      Operators(at + 41, turn == 5 ? 10 : 4);
+    }
+  }
+  EXPECT_EQ(Find().steps.size(), 4U);
+}
+
+// Every fifth step the recorder asks for a buffer, or the optimizer moves its slow weights.
+TEST_F(StepsTest, WhatAnOptimizerDoesEverySoOftenIsNoCycle) {
+  for (const bool own_work : {false, true}) {
+    for (int i = 0; i < 25; ++i) {
+      Operators(100 * i, 20 + i % 2);  // a flip of every other image
+      Mark(100 * i + 50, 100 * i + 90, "Optimizer.step#Adam.step");
+      Operators(100 * i + 51, own_work && i % 5 == 4 ? 12 : 6);
+      if (i % 5 == 4) {
+        Mark(100 * i + 70, 100 * i + 71, "Activity Buffer Request", SliceKind::kOverhead);
+        Mark(100 * i + 72, 100 * i + 73, "cudaMalloc", SliceKind::kApi);
+      }
+    }
+    EXPECT_EQ(Find().steps.size(), 24U) << own_work;
+    builder_ = trace::Builder();
+  }
 }
 
 // A step of this program: copy, 4 layers of (qkv, attention, mlp), loss, 4 backward layers, adam.
