@@ -34,9 +34,10 @@ def parse(text):
 
 
 def injected_folder(hone):
-    """Where the binary's Python lies, beside an installed tree or a build folder."""
-    home = pathlib.Path(hone).resolve().parent.parent
-    for place in (home / "lib/hone/python/inject", home / "python/inject"):
+    """Where the binary's Python lies: beside it, in an installed tree, or over a build folder."""
+    beside = pathlib.Path(hone).resolve().parent
+    for place in (beside / "lib/hone/python/inject", beside.parent / "lib/hone/python/inject",
+                  beside.parent / "python/inject"):
         if place.is_dir():
             return place
     sys.exit(f"no Python package beside {hone}: build it or give --hone")

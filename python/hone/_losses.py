@@ -91,7 +91,7 @@ class Losses:
                 self.found_inf.append(found_inf.detach().clone())
             if optimizer is self.optimizer:
                 self.own_steps += 1
-                if self.own_steps in (1, 2, 3, 5) or self.own_steps % 10 == 0:
+                if _norm_step(self.own_steps):
                     # A closure is called inside of step(): its gradients are there when that is over.
                     if (args[1:] and args[1] is not None) or kwargs.get("closure") is not None:
                         self.norm_due = True
@@ -104,16 +104,19 @@ class Losses:
         torch = self.session.torch
         if len(self.norms) >= _MOST or torch is None:
             return
-        gradients = [p.grad.detach() for group in optimizer.param_groups for p in group["params"]
-                     if p.grad is not None and p.grad.layout is torch.strided]
         by_device = {}
-        for gradient in gradients:
-            by_device.setdefault((gradient.device, gradient.dtype), []).append(gradient)
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                gradient = parameter.grad
+                if gradient is not None and gradient.layout is torch.strided:
+                    by_device.setdefault((gradient.device, gradient.dtype), []).append(gradient)
+        if not by_device:
+            return
         with torch.no_grad():
             parts = [torch.stack(torch._foreach_norm(some)).float().norm() for some in by_device.values()]
-            if not parts:
-                return
-            norm = torch.stack([part.to(parts[0].device) for part in parts]).norm()
+            norm = parts[0]
+            if len(parts) > 1:
+                norm = torch.stack([part.to(norm.device) for part in parts]).norm()
             scale = getattr(optimizer, "grad_scale", None)
             self.norms.append((step, norm / scale if scale is not None else norm))
 
@@ -167,6 +170,11 @@ class Losses:
                 break
             told.append(plain(sum(numbers) / len(numbers)) if numbers else None)
         return told if any(value is not None for value in told) else []
+
+
+def _norm_step(step):
+    """A few of the first ten steps, then ten of each decade: a norm takes as long as a dozen operators."""
+    return step in (1, 2, 3, 5) if step < 10 else step % 10 ** (len(str(step)) - 1) == 0
 
 
 def plain(number):
