@@ -177,6 +177,44 @@ TEST_F(HoneTest, ArgumentsOfTheSampledSteps) {
   EXPECT_EQ(trace->losses[LossKind::kArgumentsInferred].count, 1u);
 }
 
+// The first operators of a step load data, a different number of them in each; the rest is
+// training.
+TEST_F(HoneTest, ArgumentsOfStepsThatAreAlikeInPart) {
+  Recording main(folder_, 10, 1);
+  const std::int64_t mm = main.Name("aten::mm"), flip = main.Name("aten::flip");
+  const std::int64_t add = main.Name("aten::add"), step = main.Name("Optimizer.step#SGD.step");
+  const std::int64_t matrix = main.Name("[[8, 4]]\x1f[\"float\"]\x1f[\"\"]");
+  const std::int64_t small = main.Name("[[8]]\x1f[\"float\"]\x1f[\"\"]");
+  const std::int64_t large = main.Name("[[9]]\x1f[\"float\"]\x1f[\"\"]");
+  constexpr int kFlips[] = {1, 2, 4};
+  std::vector<std::int64_t> begins;
+  std::int64_t at = 1000, row = 0;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const bool sampled = i < 2;
+    begins.push_back(row);
+    const auto op = [&](std::int64_t name, std::int64_t arguments) {
+      main.Op(10, at += 10, 5, name, sampled ? arguments : 0);
+      ++row;
+    };
+    for (int k = 0; k < kFlips[i]; ++k) op(flip, small);
+    for (int k = 0; k < 20; ++k) op(k % 2 == 0 ? mm : add, matrix);
+    op(add, i == 0 ? small : large);  // what the sampled steps disagree about
+    main.Op(10, at += 10, 5, step, 0, wire::HostKind::kUser);
+    ++row;
+  }
+  const auto trace = LoadHone(main.path());
+  ASSERT_TRUE(trace);
+  const auto dims = [&](std::int64_t of) {
+    return trace->Name(trace->op_details[trace->host.detail[static_cast<trace::RowId>(of)]].dims);
+  };
+  const std::int64_t third = begins[2];
+  EXPECT_EQ(dims(third), "");              // four flips are in no sampled step
+  EXPECT_EQ(dims(third + 4), "[[8, 4]]");  // the training
+  EXPECT_EQ(dims(third + 23), "[[8, 4]]");
+  EXPECT_EQ(dims(third + 24), "");  // 8 or 9
+  EXPECT_EQ(trace->losses[LossKind::kArgumentsInferred].count, 22u);
+}
+
 TEST_F(HoneTest, HostMemoryIsFreedByAddressWhicheverThreadFrees) {
   Recording main(folder_, 10, 1);
   main.Row(Table::kMemory, 12, 300, 0, -1, 0x500, 0, 1, -1, -1, 0, 0);  // a free, written first

@@ -2,7 +2,8 @@
 // Recording the arguments of every operator would cost a microsecond each, so the recorder does it
 // in a few steps. A thread that runs the same sequence of operators in another step is taken to run
 // them with the same arguments, position by position, unless two sampled steps disagree there (data
-// of varying length).
+// of varying length). Where only a part of the step is another (images that are flipped or not),
+// the same holds for what it has in common with a sampled step at its end and at its beginning.
 #include <algorithm>
 #include <unordered_map>
 
@@ -30,9 +31,11 @@ struct Stretch {
   std::uint64_t hash;
 };
 
-// Of a sequence of operators: what each position was called with. 0: not seen; kDiffers: more than
-// one thing.
-constexpr std::uint32_t kDiffers = UINT32_MAX;
+// Of a sequence of operators: what each position was called with. 0: nothing that is recorded;
+// kDiffers: more than one thing; kUnseen: no sampled step has this position.
+constexpr std::uint32_t kDiffers = UINT32_MAX, kUnseen = UINT32_MAX - 1;
+// Fewer names in a row may be the same by accident.
+constexpr std::size_t kLeastInCommon = 16;
 struct Sequence {
   const Stretch* first;
   std::vector<std::uint32_t> details;  // rows of op_details
@@ -46,9 +49,14 @@ class Spreader {
   void Thread(std::vector<Op>& ops) {
     std::sort(ops.begin(), ops.end());
     const std::vector<Stretch> stretches = Cut(ops);
-    std::unordered_multimap<std::uint64_t, Sequence> sequences;
+    Sequences sequences;
     for (const Stretch& stretch : stretches) Learn(ops, stretch, sequences);
-    for (const Stretch& stretch : stretches) Apply(ops, stretch, sequences);
+    std::vector<std::uint32_t> pieces;
+    for (const Stretch& stretch : stretches) {
+      const Sequence* whole = Find(ops, stretch, sequences);
+      if (whole == nullptr) Piece(ops, stretch, sequences, pieces);
+      Apply(ops, stretch, whole != nullptr ? whole->details : pieces);
+    }
   }
 
   void Report() {
@@ -56,11 +64,14 @@ class Spreader {
                       unknown_ == 0
                           ? std::string()
                           : WithThousands(unknown_) +
-                                " operators have none: their step ran other operators, or "
+                                " operators have none: no sampled step ran them in this place, or "
                                 "sampled steps differ");
   }
 
  private:
+  // Few: the recorder samples two steps of a window.
+  using Sequences = std::unordered_multimap<std::uint64_t, Sequence>;
+
   bool HasArguments(RowId row) const {
     return trace_.op_details[trace_.host.detail[row]].dims != StringId::kEmpty;
   }
@@ -91,8 +102,7 @@ class Spreader {
     return true;
   }
 
-  Sequence* Find(const std::vector<Op>& ops, const Stretch& stretch,
-                 std::unordered_multimap<std::uint64_t, Sequence>& sequences) const {
+  Sequence* Find(const std::vector<Op>& ops, const Stretch& stretch, Sequences& sequences) const {
     const auto [first, last] = sequences.equal_range(stretch.hash);
     for (auto it = first; it != last; ++it) {
       if (SameNames(ops, *it->second.first, stretch)) return &it->second;
@@ -100,8 +110,7 @@ class Spreader {
     return nullptr;
   }
 
-  void Learn(const std::vector<Op>& ops, const Stretch& stretch,
-             std::unordered_multimap<std::uint64_t, Sequence>& sequences) const {
+  void Learn(const std::vector<Op>& ops, const Stretch& stretch, Sequences& sequences) const {
     const bool sampled = std::any_of(ops.begin() + static_cast<std::ptrdiff_t>(stretch.begin),
                                      ops.begin() + static_cast<std::ptrdiff_t>(stretch.end),
                                      [&](const Op& op) { return HasArguments(op.row); });
@@ -113,28 +122,64 @@ class Spreader {
     }
     for (std::size_t i = 0; i < sequence->details.size(); ++i) {
       const std::uint32_t seen = trace_.host.detail[ops[stretch.begin + i].row];
-      std::uint32_t& kept = sequence->details[i];
-      const trace::OpDetail& now = trace_.op_details[seen];
-      if (now.dims == StringId::kEmpty || kept == kDiffers) continue;
-      const trace::OpDetail& then = trace_.op_details[kept];
-      if (kept != 0 && (then.dims != now.dims || then.types != now.types)) {
-        kept = kDiffers;
-      } else {
-        kept = seen;
+      if (trace_.op_details[seen].dims != StringId::kEmpty) Agree(sequence->details[i], seen);
+    }
+  }
+
+  // One more word about a position.
+  void Agree(std::uint32_t& kept, std::uint32_t seen) const {
+    if (kept == kDiffers || seen == 0) return;
+    if (kept == 0 || kept == kUnseen || seen == kDiffers) {
+      kept = seen;
+      return;
+    }
+    const trace::OpDetail& then = trace_.op_details[kept];
+    const trace::OpDetail& now = trace_.op_details[seen];
+    if (then.dims != now.dims || then.types != now.types) kept = kDiffers;
+  }
+
+  // What the sampled steps say of a step that none of them is like: of its longest ends in common
+  // with each, then of beginnings.
+  void Piece(const std::vector<Op>& ops, const Stretch& stretch, const Sequences& sequences,
+             std::vector<std::uint32_t>& pieces) const {
+    const std::size_t size = stretch.end - stretch.begin;
+    const auto name = [&](std::size_t i) { return trace_.host.name[ops[i].row]; };
+    pieces.assign(size, kUnseen);
+    const auto say = [&](std::size_t at, std::uint32_t detail) {
+      if (pieces[at] == kUnseen) pieces[at] = 0;
+      Agree(pieces[at], detail);
+    };
+    std::size_t longest = 0;
+    for (const auto& [hash, sequence] : sequences) {
+      const Stretch& other = *sequence.first;
+      const std::size_t both = std::min(size, other.end - other.begin);
+      std::size_t same = 0;
+      while (same < both && name(stretch.end - 1 - same) == name(other.end - 1 - same)) ++same;
+      if (same < kLeastInCommon) continue;
+      for (std::size_t i = 1; i <= same; ++i) {
+        say(size - i, sequence.details[sequence.details.size() - i]);
       }
+      longest = std::max(longest, same);
+    }
+    for (const auto& [hash, sequence] : sequences) {
+      const Stretch& other = *sequence.first;
+      const std::size_t both = std::min(size - longest, other.end - other.begin);
+      std::size_t same = 0;
+      while (same < both && name(stretch.begin + same) == name(other.begin + same)) ++same;
+      if (same < kLeastInCommon) continue;
+      for (std::size_t i = 0; i < same; ++i) say(i, sequence.details[i]);
     }
   }
 
   void Apply(const std::vector<Op>& ops, const Stretch& stretch,
-             std::unordered_multimap<std::uint64_t, Sequence>& sequences) {
-    const Sequence* sequence = Find(ops, stretch, sequences);
+             const std::vector<std::uint32_t>& details) {
     for (std::size_t i = stretch.begin; i < stretch.end; ++i) {
       const RowId row = ops[i].row;
       if (HasArguments(row)) continue;
-      const std::uint32_t from = sequence == nullptr ? 0 : sequence->details[i - stretch.begin];
-      if (from == 0 || from == kDiffers) {
-        // Some operators have no tensors at all; of a sequence that was sampled that is known.
-        if (from == kDiffers || sequence == nullptr) ++unknown_;
+      const std::uint32_t from = details[i - stretch.begin];
+      if (from == 0 || from == kDiffers || from == kUnseen) {
+        // Some operators have no tensors at all; of a position that was sampled that is known.
+        unknown_ += from != 0;
         continue;
       }
       trace::OpDetail detail = trace_.op_details[trace_.host.detail[row]];
