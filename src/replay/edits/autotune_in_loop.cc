@@ -17,8 +17,9 @@ using analyze::ApiClass;
 using trace::kNoRow;
 using trace::RowId;
 
-// A chosen algorithm is one kernel, with the conversions around it up to three; four and more
-// begin to look like candidates.
+// Kernels of a call that begin to look like candidates. A chosen algorithm is one kernel, or two in
+// a backward call, with conversions of the layout around it; the host waits for none of them. So a
+// call without a wait (not every recording has those) must run this many different convolutions.
 constexpr std::uint32_t kCandidates = 4;
 // "Far more than the same operator otherwise", for kernels and for host time.
 constexpr std::uint32_t kManyTimes = 4;
@@ -35,8 +36,15 @@ bool IsConvolution(std::string_view name) {
 
 struct Call {
   AlgorithmSearch found;
+  std::vector<StringId>
+      algorithms;  // names of different convolutions and products, kCandidates at most
   bool searches = false;
 };
+
+bool IsAlgorithm(const analyze::KernelTraits& traits) {
+  return traits.family == analyze::KernelFamily::kConvolution ||
+         traits.family == analyze::KernelFamily::kMatmul;
+}
 
 std::uint32_t MedianOf(std::vector<std::uint32_t> values) {
   if (values.empty()) return 0;
@@ -59,7 +67,7 @@ std::vector<Call> CollectCalls(const Model& model) {
   std::vector<std::uint32_t> index(trace.host.size(), UINT32_MAX);
   for (const RowId row : model.HostRows(trace::SliceKind::kOp, IsConvolution)) {
     index[row] = static_cast<std::uint32_t>(calls.size());
-    calls.push_back({{.op = row}});
+    calls.push_back({.found = {.op = row}, .algorithms = {}});
   }
   if (calls.empty()) return calls;
   for (RowId i = 0; i < trace.host.size(); ++i) {
@@ -77,7 +85,15 @@ std::vector<Call> CollectCalls(const Model& model) {
   for (RowId w = 0; w < trace.device.size(); ++w) {
     const RowId api = trace.device.api[w];
     if (api == kNoRow || trace.device.kind[w] != trace::WorkKind::kKernel) continue;
-    if (index[api] != UINT32_MAX) ++calls[index[api]].found.kernels;
+    if (index[api] == UINT32_MAX) continue;
+    Call& call = calls[index[api]];
+    ++call.found.kernels;
+    const StringId name = trace.device.name[w];
+    std::vector<StringId>& known = call.algorithms;
+    if (known.size() < kCandidates && IsAlgorithm(model.Traits(w)) &&
+        std::find(known.begin(), known.end(), name) == known.end()) {
+      known.push_back(name);
+    }
   }
   return calls;
 }
@@ -97,7 +113,8 @@ void Judge(const Model& model, std::vector<Call*>& calls) {
     const AlgorithmSearch& found = call->found;
     const bool many = found.kernels >= kCandidates;
     call->searches = (many && found.syncs > 0) ||
-                     (many && found.kernels >= kManyTimes * std::max(1U, usual)) ||
+                     (call->algorithms.size() >= kCandidates &&
+                      found.kernels >= kManyTimes * std::max(1U, usual)) ||
                      (host.duration_ns[found.op] >= kMuchLonger * std::max<Nanos>(1, usual_ns) &&
                       found.syncs + found.allocations > 0);
   }
