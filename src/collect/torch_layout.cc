@@ -54,6 +54,7 @@ struct Probe {
   std::uint64_t first_sequence = 0;
 };
 Probe g_probe;
+std::atomic<bool> g_arguments_known{false};
 std::atomic<bool> g_probing{false};
 
 bool Read(std::uint64_t address, void* into, std::size_t size) {
@@ -169,6 +170,7 @@ void BeginProbe(std::uint64_t (*peek_sequence)()) noexcept {
   g_probe = Probe{};
   g_probe.tid = state->tid;
   g_probe.peek = peek_sequence;
+  g_arguments_known.store(false, std::memory_order_relaxed);
   g_torch_layout = TorchLayout{};
   g_probing.store(true, std::memory_order_release);
 }
@@ -187,6 +189,8 @@ void ProbeOperator(const void* function, const char* name) noexcept {
   ProbeProduct(bytes, products < 4 ? kFloat : products == 4 ? kDouble : kLong, products < 4);
 }
 
+bool ArgumentsKnown() noexcept { return g_arguments_known.load(std::memory_order_acquire); }
+
 int EndProbe() noexcept {
   g_probing.store(false, std::memory_order_release);
   TorchLayout& layout = g_torch_layout;
@@ -199,6 +203,7 @@ int EndProbe() noexcept {
   if (g_probe.list.seen > 0) layout.list = g_probe.list.Only(kListBytes);
   int found = layout.sequence != 0 ? 1 : 0;
   if (layout.knows_arguments()) found |= 2;
+  g_arguments_known.store(layout.knows_arguments(), std::memory_order_release);
   if (layout.int_tag != 255 && layout.double_tag != 255 && layout.bool_tag != 255 &&
       layout.list != 0) {
     found |= 4;

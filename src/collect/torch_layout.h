@@ -38,6 +38,9 @@ struct IValue {
 };
 static_assert(sizeof(IValue) == 16);
 
+// Whether arguments can be read. Any thread, while another may be probing.
+bool ArgumentsKnown() noexcept;
+
 // While it runs, every operator that begins on the probing thread is shown to it.
 bool Probing() noexcept;
 void ProbeOperator(const void* function, const char* name) noexcept;

@@ -269,7 +269,7 @@ std::uint64_t TorchOperatorsSeen() noexcept { return g_seen.load(std::memory_ord
 
 void TorchSampleArguments(bool on) noexcept {
   if (!g_found.load() || g_refused.load()) return;
-  if (on && (!g_torch_layout.knows_arguments() || !Wanted("shapes")) && !Probing()) return;
+  if (on && (!ArgumentsKnown() || !Wanted("shapes")) && !Probing()) return;
   g_source.Arguments(on);
 }
 

@@ -2,6 +2,7 @@
 #include "replay/graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "replay/device_index.h"
@@ -16,10 +17,13 @@ namespace {
 using trace::kNoRow;
 using trace::RowId;
 
-// The steady steps that fit, as one window.
-trace::Interval ChooseWindow(const GraphInput& input, std::size_t& steps) {
+// Steady steps in a row: as many as fit from the first on, and of all such the ones whose mean is
+// nearest to that of all. The first ones may still be settling, or wait for a loader that is.
+struct Chosen {
+  std::size_t first = 0, count = 1;
+};
+Chosen ChooseSteps(const GraphInput& input) {
   const std::vector<analyze::Step>& all = input.steps.steps;
-  const std::size_t first = input.steps.warm_up_count;
   const trace::DeviceWork& device = input.trace.device;
   const auto work_before = [&](Nanos time) {
     return static_cast<std::size_t>(
@@ -27,13 +31,26 @@ trace::Interval ChooseWindow(const GraphInput& input, std::size_t& steps) {
         device.start_ns.begin());
   };
   // Counted on the clock of the steps, replayed from what the host did in them.
-  const std::size_t begin = work_before(all[first].span.begin_ns);
-  steps = 1;
-  while (first + steps < all.size() &&
-         work_before(all[first + steps].span.end_ns) - begin <= kMostWork) {
-    ++steps;
+  const auto fits = [&](std::size_t first, std::size_t count) {
+    return work_before(all[first + count - 1].span.end_ns) -
+               work_before(all[first].span.begin_ns) <=
+           kMostWork;
+  };
+  const std::size_t begin = input.steps.warm_up_count, steady = all.size() - begin;
+  Chosen chosen{begin, 1};
+  while (chosen.count < steady && fits(begin, chosen.count + 1)) ++chosen.count;
+  const auto length = [&](std::size_t first, std::size_t count) {
+    return static_cast<double>(all[first + count - 1].span.end_ns - all[first].span.begin_ns) /
+           static_cast<double>(count);
+  };
+  const double mean = length(begin, steady);
+  const auto distance = [&](std::size_t first) {
+    return std::abs(length(first, chosen.count) - mean);
+  };
+  for (std::size_t first = begin + 1; first + chosen.count <= all.size(); ++first) {
+    if (distance(first) < distance(chosen.first) && fits(first, chosen.count)) chosen.first = first;
   }
-  return {all[first].host_span.begin_ns, all[first + steps - 1].host_span.end_ns};
+  return chosen;
 }
 
 }  // namespace
@@ -107,8 +124,10 @@ Known<Graph> BuildGraph(const GraphInput& input) {
                                                               : input.steps.why_none));
   }
   Draft draft;
-  std::size_t steps = 0;
-  draft.window = ChooseWindow(input, steps);
+  const Chosen chosen = ChooseSteps(input);
+  const analyze::Step& first = input.steps.steps[chosen.first];
+  const analyze::Step& last = input.steps.steps[chosen.first + chosen.count - 1];
+  draft.window = {first.host_span.begin_ns, last.host_span.end_ns};
   if (draft.window.length() <= 0) return Known<Graph>::Absent("the steps have no length");
   const DeviceIndex index(input.trace, input.calls);
   AddHostLanes(input, index, draft);
@@ -120,12 +139,11 @@ Known<Graph> BuildGraph(const GraphInput& input) {
   AddWorkerLane(input, draft);
   const DeviceLanes device = AddDeviceLanes(input, draft);
   Graph graph = Merge(input.trace, std::move(draft));
-  graph.steps = steps;
+  graph.steps = chosen.count;
+  graph.first_step = chosen.first - input.steps.warm_up_count;
   graph.device_clock =
       input.steps.device_clock || input.steps.source == analyze::StepSource::kKernelPattern;
-  const std::size_t first = input.steps.warm_up_count;
-  graph.measured_ns =
-      input.steps.steps[first + steps - 1].span.end_ns - input.steps.steps[first].span.begin_ns;
+  graph.measured_ns = last.span.end_ns - first.span.begin_ns;
   graph.all_steps = input.steps.steady_count();
   graph.launch_lag_ns = device.launch_lag_ns;
   graph.turnaround_ns = device.turnaround_ns;

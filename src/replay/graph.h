@@ -71,6 +71,7 @@ struct Graph {
   Nanos measured_ns = 0;    // of the steps, on the clock that tells their length
   bool device_clock = false;
   std::size_t steps = 1;          // inside the window
+  std::size_t first_step = 0;     // of the steady ones
   std::size_t all_steps = 1;      // steady steps of the trace; more than `steps` in large traces
   Nanos launch_lag_ns = 0;        // from a launch call to the start of its work on an idle stream
   Nanos turnaround_ns = 0;        // between two kernels that were both queued
@@ -96,9 +97,9 @@ struct GraphInput {
   analyze::LoaderMode loader = analyze::LoaderMode::kUnknown;
 };
 
-// Linear in the trace's rows but for the merge of the lanes. Large traces give their first steady
-// steps only (at most kMostWork pieces of device work, never less than one step). Absent without
-// steps.
+// Linear in the trace's rows but for the merge of the lanes. Large traces give some steady steps in
+// a row (at most kMostWork pieces of device work, never less than one step), those whose mean is
+// nearest to that of all. Absent without steps.
 inline constexpr std::size_t kMostWork = 8'000;
 Known<Graph> BuildGraph(const GraphInput& input);
 

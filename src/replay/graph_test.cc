@@ -28,6 +28,29 @@ TEST(Graph, WorkWaitsForItsCallAsLongAsMeasured) {
   EXPECT_EQ(edges[0].lag_ns, 12 * kUs);
 }
 
+// Eight of ten steps fit; the first three are longer, not enough for warm-up. All take 11,045 us in
+// the middle, the first eight 11,056 and the eight from the second on 11,037.
+TEST(Graph, ALargeTraceIsReplayedFromStepsNearTheirMean) {
+  TraceSketch sketch;
+  double at = 1000;
+  std::int64_t correlation = 0;
+  for (int step = 0; step < 10; ++step) {
+    const double length = step < 3 ? 11'150 : 11'000;
+    sketch.Annotation("ProfilerStep#" + std::to_string(step + 1), at, at + length);
+    for (int kernel = 0; kernel < 900; ++kernel) {
+      const double start = at + 12 * kernel;
+      ++correlation;
+      sketch.Launch(start, correlation).Kernel(start + 6, start + 10, correlation, 7, "k");
+    }
+    at += length;
+  }
+  const Replayed r(std::move(sketch));
+  ASSERT_TRUE(r.built()) << r.why_not();
+  EXPECT_EQ(r.graph().all_steps, 10u);
+  EXPECT_EQ(r.graph().steps, 8u);
+  EXPECT_EQ(r.graph().first_step, 1u);
+}
+
 // The second was launched long before the first ended: the queue decides when it starts, and the
 // launch edge must not.
 TEST(Graph, QueuedWorkFollowsTheOneBeforeIt) {

@@ -51,6 +51,7 @@ WhatIfAnswer AnswerWhatIf(const replay::WhatIf& whatif, const std::vector<std::s
   answer.replayed_ns = whatif.replayed_ns();
   answer.error = whatif.error();
   answer.steps = whatif.model().graph().steps;
+  answer.first_step = whatif.model().graph().first_step;
   answer.all_steps = whatif.model().graph().all_steps;
   answer.bare = answer.predicted = whatif.bare();
   const auto& recorder = whatif.Find(kObserver);

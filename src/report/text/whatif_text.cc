@@ -73,8 +73,9 @@ void WriteSteps(const WhatIfAnswer& answer, bool with_fixes, const Style& style,
   WriteStepLines(lines, style, out);
   if (answer.steps < answer.all_steps) {
     out << "  "
-        << style.Paint(Tone::kFaint, fmt::format("replayed: the first {} of {} steady steps",
-                                                 answer.steps, answer.all_steps))
+        << style.Paint(Tone::kFaint,
+                       fmt::format("replayed: {} of {} steady steps, from number {} on",
+                                   answer.steps, answer.all_steps, answer.first_step + 1))
         << '\n';
   }
 }
