@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "replay/edits/edits.h"
 
@@ -16,10 +17,12 @@ namespace {
 // in a trace recorded on a quiet host.
 constexpr Range3 kLight = {0.26, 0.43, 0.56};
 constexpr Range3 kFull = {0.15, 0.32, 0.65};
-// hone's own recorder costs time an event, not a share: it writes 40 bytes and reads a clock. Taken
-// from single figures of prototypes on an H200 (0.1 to 0.3 us an operator, 1 to 2 us a launch), to
-// be measured on the recorder itself.
-constexpr Range3 kHoneOpNs = {80, 150, 300}, kHoneLaunchNs = {700, 1200, 2000};
+// hone's own recorder costs time an event: an operator's record and CUPTI's work in a launch. How
+// fast the host is, its launch calls tell: shares of what one takes as recorded, from pairs of bare
+// and recorded steps of a launch-bound loop (docs/design/recording.md: 1.06 us an operator and 2.5
+// us a launch where a recorded call takes 7.1 us). Without a device: 0.3 us an operator.
+constexpr Range3 kHoneOpOfLaunch = {0.08, 0.16, 0.25}, kHoneLaunchOfLaunch = {0.2, 0.33, 0.45};
+constexpr Range3 kHoneOpNs = {150, 300, 600};
 // Code between calls that takes longer than this for each event in it is the program's own.
 constexpr Nanos kDispatch = 50 * kMicrosecond;
 
@@ -73,6 +76,17 @@ class Observer : public Edit {
 
 class HoneObserver : public Edit {
  public:
+  explicit HoneObserver(const Model& model) {
+    std::vector<Nanos> launches;
+    for (const Task& task : model.graph().tasks) {
+      if (task.kind == TaskKind::kLaunch) launches.push_back(task.duration_ns);
+    }
+    if (launches.empty()) return;
+    const auto middle = launches.begin() + static_cast<std::ptrdiff_t>(launches.size() / 2);
+    std::nth_element(launches.begin(), middle, launches.end());
+    launch_ns_ = static_cast<double>(*middle);
+  }
+
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     const Graph& graph = model.graph();
     for (TaskId t = 0; t < graph.tasks.size(); ++t) {
@@ -89,11 +103,14 @@ class HoneObserver : public Edit {
   }
 
  private:
-  static double CostOf(const Task& task, Guess guess) {
+  double CostOf(const Task& task, Guess guess) const {
     if (task.kind != TaskKind::kHost && task.kind != TaskKind::kLaunch) return 0;
-    const double launch = task.kind == TaskKind::kLaunch ? kHoneLaunchNs.At(guess) : 0;
-    return kHoneOpNs.At(guess) * task.ops + launch;
+    if (launch_ns_ == 0) return kHoneOpNs.At(guess) * task.ops;
+    const double launch = task.kind == TaskKind::kLaunch ? kHoneLaunchOfLaunch.At(guess) : 0;
+    return (kHoneOpOfLaunch.At(guess) * task.ops + launch) * launch_ns_;
   }
+
+  double launch_ns_ = 0;  // median of a call as recorded; 0: nothing is launched
 };
 
 }  // namespace
@@ -101,7 +118,7 @@ class HoneObserver : public Edit {
 FoundEdit FindObserver(const Model& model) {
   const trace::TraceInfo& info = model.trace().info;
   if (info.format == trace::Format::kHone) {
-    return FoundEdit(std::make_unique<HoneObserver>());
+    return FoundEdit(std::make_unique<HoneObserver>(model));
   }
   if (info.format != trace::Format::kKineto) {
     return FoundEdit::Absent("the cost of this recorder has not been calibrated");
