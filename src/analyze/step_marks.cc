@@ -190,10 +190,10 @@ std::uint32_t OperatorsIn(const trace::Trace& trace, RowId row, Nanos begin_ns, 
   return count;
 }
 
-// Whether optimizer steps that are `period` apart end different work: two of the phases must have
-// clearly more operators before one than before the other, in every cycle of the later half. An
-// optimizer that does something of its own every so often (Lookahead, Shampoo) has the same forward
-// and backward pass before each of its steps.
+// Whether the steps of a longer cycle end different work: two of its phases must have clearly more
+// operators before one than before the other, in every cycle of the later half. An optimizer that
+// does something of its own every so often (Lookahead, Shampoo) has the same forward and backward
+// pass before each of its steps.
 bool PhasesDiffer(const std::vector<std::uint32_t>& before, std::size_t period) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> range(period, {UINT32_MAX, 0});
   // The first has no optimizer step in front of it that was recorded.
@@ -214,8 +214,8 @@ bool PhasesDiffer(const std::vector<std::uint32_t>& before, std::size_t period) 
 
 // One optimizer row per iteration. A program with several optimizers (a GAN) steps each in turn:
 // the first of every cycle marks the iteration. Two optimizers of one class share a name; they are
-// told apart by the number of operators inside, which follows their parameters, and by the work
-// between them.
+// told apart by the number of operators inside, which follows their parameters. Two that alternate
+// are two; of more in a cycle the work between them must differ as well.
 std::vector<RowId> OnePerIteration(const trace::Trace& trace, const std::vector<RowId>& rows) {
   const trace::HostSlices& host = trace.host;
   std::vector<StringId> names;
@@ -237,7 +237,7 @@ std::vector<RowId> OnePerIteration(const trace::Trace& trace, const std::vector<
       before.push_back(OperatorsIn(trace, row, last_end, host.start_ns[row]));
     }
     const std::size_t cycle = Period(inside);
-    if (cycle > 1 && PhasesDiffer(before, cycle)) period = cycle;
+    if (cycle == 2 || (cycle > 2 && PhasesDiffer(before, cycle))) period = cycle;
   }
   for (std::size_t i = 0; i < rows.size(); i += period) chosen.push_back(rows[i]);
   return chosen;

@@ -194,7 +194,7 @@ TEST_F(StepsTest, TwoOptimizersAreOneIteration) {
 
 TEST_F(StepsTest, TwoOptimizersOfOneClassAreToldApartByTheirOperators) {
   for (int i = 0; i < 5; ++i) {
-    Operators(100 * i + 10, 20);  // the discriminator sees real and made images
+    Operators(100 * i + 10, 12);  // as many as before the other
     Mark(100 * i + 40, 100 * i + 50, "Optimizer.step#Adam.step");
     Operators(100 * i + 41, 6);
     Operators(100 * i + 60, 12);

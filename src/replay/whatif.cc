@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/check.h"
 #include "replay/simulate.h"
@@ -17,19 +16,27 @@ constexpr std::string_view kObserver = "observer-effect";
 // 50 ms (H200).
 constexpr double kSettledClock = 1.10;
 
-// Steady steps as parts of their mean, the shortest and the longest; of many, a twentieth at either
-// end does not count: what is predicted is a mean, which a step in a hundred does not decide.
+// How far the mean of a stretch of steady steps may lie from the mean of all: the shortest and the
+// longest step as parts of it or, of ten and more, the means of five stretches. What is predicted
+// is a mean, and programs with two kinds of steps have none that looks like it.
 std::pair<double, double> SpreadOf(const analyze::Steps& steps) {
-  std::vector<Nanos> lengths;
-  for (std::size_t i = steps.warm_up_count; i < steps.steps.size(); ++i) {
-    lengths.push_back(steps.steps[i].span.length());
+  const std::size_t first = steps.warm_up_count, count = steps.steps.size() - first;
+  if (count == 0 || !steps.stats || steps.stats->mean_ns <= 0) return {1, 1};
+  constexpr std::size_t kMany = 10, kStretches = 5;
+  const std::size_t stretches = count < kMany ? count : kStretches;
+  double least = 1, most = 1;
+  for (std::size_t i = 0; i < stretches; ++i) {
+    const std::size_t begin = count * i / stretches, end = count * (i + 1) / stretches;
+    double sum = 0;
+    for (std::size_t k = begin; k < end; ++k) {
+      sum += static_cast<double>(steps.steps[first + k].span.length());
+    }
+    const double part =
+        sum / static_cast<double>(end - begin) / static_cast<double>(steps.stats->mean_ns);
+    least = std::min(least, part);
+    most = std::max(most, part);
   }
-  if (lengths.empty() || !steps.stats || steps.stats->mean_ns <= 0) return {1, 1};
-  std::sort(lengths.begin(), lengths.end());
-  const std::size_t ends = lengths.size() / 20;
-  const auto mean = static_cast<double>(steps.stats->mean_ns);
-  return {static_cast<double>(lengths[ends]) / mean,
-          static_cast<double>(lengths[lengths.size() - 1 - ends]) / mean};
+  return {least, most};
 }
 
 }  // namespace

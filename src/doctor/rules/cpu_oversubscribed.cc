@@ -63,7 +63,8 @@ void BlameTheProgram(const Crowd& crowd, Finding& finding) {
   // Other programs' threads do not get fewer by it.
   if (!known && crowd.held < kThrottledShare) {
     finding.remedy =
-        "top -o %CPU                        # whose threads they are; if this program's:\n";
+        "top -o %CPU                        # whose threads they are; the rest is for this "
+        "program's\n";
   }
   finding.remedy += fmt::format(
       "torch.set_num_threads({0:.0f})            # a process; and OMP_NUM_THREADS=1 in loader "
@@ -96,8 +97,15 @@ void BlameOthers(const Crowd& crowd, Finding& finding) {
   finding.evidence.push_back(fmt::format(
       "its threads waited for a core {} of the time that they wanted one", Percent(waited)));
   finding.remedy =
-      "top -o %CPU                        # who takes them; end it, or measure when it is done\n"
-      "taskset -c 0-3 python train.py     # cores of its own, where others can be kept off them\n";
+      "top -o %CPU                        # who takes them; end it, or measure when it is done\n";
+  // Half of them for the program: with fewer than four there is nothing to share.
+  const double cores = std::floor(crowd.cores.mean());
+  if (cores >= 4) {
+    finding.remedy += fmt::format(
+        "taskset -c 0-{:.0f} python train.py     # cores of its own, where others can be kept off "
+        "them\n",
+        std::floor(cores / 2) - 1);
+  }
 }
 
 }  // namespace

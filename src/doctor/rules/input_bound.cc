@@ -146,6 +146,12 @@ std::string MoreWorkers(const Case& the_case, const replay::WorkerChoice& choice
                 choice.count)
           : fmt::format("DataLoader(..., num_workers={}, {}persistent_workers=True)\n",
                         choice.count, device ? "pin_memory=True, " : "");
+  if (choice.crowded()) {
+    remedy += fmt::format(
+        "torch.set_num_threads({:.0f})   # else operators and workers fight over {:.0f} "
+        "cores\n",
+        std::max(1.0, choice.cores - choice.count * choice.on_core), choice.cores);
+  }
   remedy += "# an IterableDataset must split its samples by torch.utils.data.get_worker_info()\n";
   const char* cheaper = device ? "decode once and store tensors, or augment on the GPU"
                                : "decode once and store tensors";
@@ -253,7 +259,9 @@ Judgement JudgeInputBound(const Case& the_case) {
                                                static_cast<double>(the_case.steps())));
   }
   Name(the_case, model, finding);
-  finding.remedy = MoreWorkers(the_case, replay::ChooseWorkers(model));
+  const replay::WorkerChoice choice = replay::ChooseWorkers(model);
+  if (choice.crowded()) finding.confidence = Confidence::kMedium;
+  finding.remedy = MoreWorkers(the_case, choice);
   Place place;
   place.op = std::string(the_case.trace.Name(loader->iterator));
   finding.where.push_back(place);

@@ -106,7 +106,8 @@ class InputBound : public Edit {
       const double at_once = choice_.cores / choice_.on_core;
       apart = guess == Guess::kLeast && !device
                   ? work / std::min(workers, at_once) + between
-                  : std::max(apart, (work * choice_.on_core + between) / choice_.cores);
+                  : std::max(apart, (work * choice_.on_core + between * choice_.rest_cores) /
+                                        choice_.cores);
       // Workers never make it slower than loading in the process itself.
       apart = std::min(apart, fetches.work_ns + between);
     }
@@ -119,16 +120,31 @@ class InputBound : public Edit {
 // At least: making tensors and sending them to another process takes a core.
 constexpr double kLeastOnCore = 0.1;
 
-// Share of loading in the step's own thread that it wanted a core for, at most: all that the thread
-// wanted may have been for loading. 1 where nobody counted.
-double OnCore(const Model& model, double step_ns, double loading_ns) {
+Known<analyze::StepDemand> DemandOf(const Model& model) {
   const trace::Trace& trace = model.trace();
   const trace::Thread& thread = trace.threads[model.graph().lanes[0].row];
-  if (thread.process == trace::kNoRow || loading_ns <= 0) return 1;
-  const auto demand = analyze::ReadStepDemand(trace, model.facts().steps.host_window,
-                                              trace.processes[thread.process].pid, thread.tid);
-  if (!demand) return 1;
+  if (thread.process == trace::kNoRow) {
+    return Known<analyze::StepDemand>::Absent("the process of the steps is not known");
+  }
+  return analyze::ReadStepDemand(trace, model.facts().steps.host_window,
+                                 trace.processes[thread.process].pid, thread.tid);
+}
+
+// Share of loading in the step's own thread that it wanted a core for, at most: all that the thread
+// wanted may have been for loading. 1 where nobody counted.
+double OnCore(const Known<analyze::StepDemand>& demand, double step_ns, double loading_ns) {
+  if (!demand || loading_ns <= 0) return 1;
   return std::clamp((demand->running + demand->waiting) * step_ns / loading_ns, kLeastOnCore, 1.0);
+}
+
+// Operators on the host run on several cores at once, which new workers then have to share: what
+// the process wanted of them in the rest of the step. Loading itself may have used more than one,
+// so this is the most.
+double RestCores(const Known<analyze::StepDemand>& demand, double step_ns,
+                 double loading_on_core_ns, double rest_ns, double cores) {
+  if (!demand || cores <= 0) return 1;
+  return std::clamp((demand->process_wanted * step_ns - loading_on_core_ns) / rest_ns, 1.0,
+                    std::max(1.0, cores));
 }
 
 }  // namespace
@@ -146,7 +162,12 @@ WorkerChoice ChooseWorkers(const Model& model) {
   // has one thread where the main process may use all, so it is given twice the time (assumed).
   const double needed =
       choice.times ? std::ceil(step / rest) : std::ceil(2 * *loader.per_step_ns / rest) + 1;
-  if (!choice.times) choice.on_core = OnCore(model, step, *loader.per_step_ns);
+  if (!choice.times) {
+    const auto demand = DemandOf(model);
+    choice.on_core = OnCore(demand, step, *loader.per_step_ns);
+    choice.rest_cores =
+        RestCores(demand, step, *loader.per_step_ns * choice.on_core, rest, choice.cores);
+  }
   // More workers than cores only wait for each other, as far as they compute.
   const double most = choice.cores > 0
                           ? std::clamp(std::floor(choice.cores / choice.on_core), 2.0, kMostWorkers)

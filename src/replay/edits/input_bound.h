@@ -13,7 +13,12 @@ struct WorkerChoice {
   bool times = false;
   double cores = 0;    // that the program may use; 0: not known
   double on_core = 1;  // share of loading that takes a core; the rest waits for a disk or a network
-  bool enough = false;  // false: the most that is proposed may still be too few
+  double rest_cores = 1;  // that the rest of the step keeps busy on the host
+  bool enough = false;    // false: the most that is proposed may still be too few
+  // Workers and the program's own threads want more cores than there are.
+  bool crowded() const {
+    return cores > 0 && rest_cores > 1 && count * on_core + rest_cores > cores;
+  }
 };
 
 // Needs LoaderFacts::per_step_ns.

@@ -334,7 +334,8 @@ Known<Hotspot> ByPauses(const Model& model) {
     hotspot = std::move(seen);
   }
   if (most_ns == 0 || most_ns < kHotspotShare * static_cast<double>(graph.measured_ns)) {
-    return Known<Hotspot>::Absent("no code outside operators takes 2 % of a step");
+    return Known<Hotspot>::Absent(
+        "no place in the code has pauses between operators that add up to 2 % of a step");
   }
   std::vector<HostSpan> spans;
   Nanos longest = -1;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -64,7 +65,9 @@ std::string DeviceText(const Input& input, const Style& style) {
   return text;
 }
 
-// "4 steps of 195 ms (p95 200 ms)", "3 steady steps after 1 of warm-up, …".
+// "4 steps of 195 ms (p95 200 ms)", "3 steady steps after 1 of warm-up, …"; where the median is no
+// help with what follows, which are means: "80 steps of 14.0 ms on average, median 1.89 ms (p95
+// …)".
 std::string StepsText(const analyze::Steps& steps) {
   if (steps.source == analyze::StepSource::kNone) return "no steps found";
   std::string text =
@@ -74,8 +77,16 @@ std::string StepsText(const analyze::Steps& steps) {
                         steps.warm_up_count);
   if (!steps.stats) return text;
   text += steps.warm_up_count == 0 ? " of " : ", ";
-  text += HumanDuration(steps.stats->median_ns);
-  if (steps.stats->count > 1) text += fmt::format(" (p95 {})", HumanDuration(steps.stats->p95_ns));
+  constexpr double kAlike = 0.1;
+  const analyze::StepStats& stats = *steps.stats;
+  const auto median = static_cast<double>(stats.median_ns);
+  const bool alike = std::abs(static_cast<double>(stats.mean_ns) - median) <= kAlike * median;
+  text += HumanDuration(alike ? stats.median_ns : stats.mean_ns);
+  if (stats.count > 1) {
+    text += fmt::format(" ({}p95 {})",
+                        alike ? "" : fmt::format("median {}, ", HumanDuration(stats.median_ns)),
+                        HumanDuration(stats.p95_ns));
+  }
   return text;
 }
 
