@@ -99,6 +99,29 @@ TEST(InputBound, WorkersThatWaitNeedNoCore) {
   EXPECT_NEAR(Fixed(r).likely_ns, 10.4e6, 0.3e6);
 }
 
+// Loading 20 of 30 ms on a core, and in the other 10 a second thread helps: 40 ms of work on two
+// cores, whoever does it.
+TEST(InputBound, WorkersShareTheCoresWithTheProgramsOwnThreads) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 12, 30'000);
+  trace::Builder& builder = sketch.builder();
+  for (int i = 0; i < 12; ++i) {
+    const double at = 1000 + i * 30'000.0;
+    sketch.Annotation(kInProcess, at, at + 20'000).Op("aten::mm", at + 20'000, at + 29'990);
+    const auto put = [&](const std::string& track, const char* series, double value) {
+      builder.AddCounter(TraceSketch::Ns(at + 5000), builder.Intern(track), builder.Intern(series),
+                         value);
+    };
+    put("machine", "cpu_cores", 2);
+    put("thread 1/" + std::to_string(TraceSketch::kMain) + " python", "cpu_seconds", 0.03 * i);
+    put("thread 1/77 python", "cpu_seconds", 0.01 * i);
+  }
+  const Replayed r(std::move(sketch));
+  EXPECT_NEAR(ChooseWorkers(r.model()).rest_cores, 2, 0.01);
+  EXPECT_TRUE(ChooseWorkers(r.model()).crowded());
+  EXPECT_NEAR(Fixed(r).likely_ns, 20e6, 0.3e6);
+}
+
 // 28 of 30 ms: 15 times as many are needed; on four cores four times is all that is proposed.
 TEST(InputBound, WorkersThatExistAreMultiplied) {
   const Replayed many = Loading(kWithWorkers, 28, 0);
