@@ -29,6 +29,18 @@ void PutPlace(Place place, Finding& finding) {
   finding.where.push_back(std::move(place));
 }
 
+// The longest pause, not the operator behind it.
+Place PlaceOfPause(const Case& the_case, const replay::Hotspot& hotspot) {
+  const trace::HostSlices& host = the_case.trace.host;
+  Place place = Places(the_case).Of(hotspot.after);
+  const bool between = hotspot.before != trace::kNoRow;
+  if (between && host.end_ns(hotspot.before) < host.start_ns[hotspot.after]) {
+    place.start_ns = host.end_ns(hotspot.before);
+    place.duration_ns = host.start_ns[hotspot.after] - place.start_ns;
+  }
+  return place;
+}
+
 void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
   const std::string_view frame = the_case.trace.HostName(hotspot.frame);
   finding.title = fmt::format("the Python function {} takes the time of the step",
@@ -61,7 +73,7 @@ void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& 
                : fmt::format("{} of {} samples in these pauses are in it, most of them at {}",
                              hotspot.function_samples, hotspot.samples, source));
   finding.confidence = Confidence::kMedium;
-  Place place = Places(the_case).Of(hotspot.after);
+  Place place = PlaceOfPause(the_case, hotspot);
   place.source = source;
   PutPlace(std::move(place), finding);
   if (!waits) return;
@@ -74,19 +86,13 @@ void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& 
 }
 
 void NamePause(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
-  const trace::HostSlices& host = the_case.trace.host;
   const bool between = hotspot.before != trace::kNoRow;
   finding.title = fmt::format(
       "code outside operators runs {}before {} while nothing is launched",
       between ? fmt::format("after {} and ", the_case.trace.HostName(hotspot.before)) : "",
       the_case.trace.HostName(hotspot.after));
   finding.confidence = Confidence::kLow;
-  Place place = Places(the_case).Of(hotspot.after);
-  if (between && host.end_ns(hotspot.before) < host.start_ns[hotspot.after]) {
-    place.start_ns = host.end_ns(hotspot.before);
-    place.duration_ns = host.start_ns[hotspot.after] - place.start_ns;
-  }
-  finding.where.push_back(std::move(place));
+  finding.where.push_back(PlaceOfPause(the_case, hotspot));
   finding.remedy = the_case.trace.info.format == trace::Format::kHone
                        ? "# which function it is: record for longer, or sample more often\n"
                          "hone run --steps 200 -- ...\n"
