@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
 #include "trace/record_again.h"
@@ -104,9 +105,7 @@ Judgement JudgeGradInInference(const Case& the_case) {
       fmt::format("{} of the outermost operators ran with grad mode on", Percent(share)));
   AddMemory(the_case, finding);
   if (grad.example != trace::kNoRow) {
-    Place place;
-    place.op = std::string(the_case.trace.HostName(grad.example));
-    finding.where.push_back(place);
+    finding.where.push_back(Places(the_case).Of(grad.example));
   }
   finding.remedy =
       "with torch.inference_mode():   # or torch.no_grad() where outputs meet autograd later\n"

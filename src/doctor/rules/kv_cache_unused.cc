@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
 #include "replay/edits/decoding.h"
@@ -54,9 +55,7 @@ Judgement JudgeKvCacheUnused(const Case& the_case) {
                                          Percent(1 - fresh / std::max(rows, 1.0))));
   finding.evidence.push_back(fmt::format("seen in {} {}", the_case.trace.Name(decoding->op),
                                          the_case.trace.Name(decoding->dims)));
-  Place place;
-  place.op = std::string(the_case.trace.Name(decoding->op));
-  finding.where.push_back(place);
+  finding.where.push_back(Places(the_case).Of(decoding->last));
   finding.remedy =
       "model.generate(..., use_cache=True)\n"
       "# in a loop of your own: give the new token only, and what the last pass returned\n"

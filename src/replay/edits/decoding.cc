@@ -91,6 +91,7 @@ struct Run {  // calls in a row with the same number of rows
 
 struct Group {  // one operator with one shape of weight
   StringId op = StringId::kEmpty, dims = StringId::kEmpty;
+  RowId last = trace::kNoRow;
   std::vector<Run> runs;
 
   // The growth that nearly all changes have; 0: none.
@@ -146,6 +147,7 @@ std::vector<Group> GroupCalls(const Model& model) {
     if (!group.runs.empty() && group.runs.back().rows == shape.rows) continue;
     group.runs.push_back({host.start_ns[i], shape.rows});
     group.dims = model.trace().op_details[host.detail[i]].dims;
+    group.last = i;
   }
   return groups;
 }
@@ -178,6 +180,7 @@ Known<Decoding> FindDecoding(const Model& model) {
   decoding.new_rows = growth;
   decoding.op = best->op;
   decoding.dims = best->dims;
+  decoding.last = best->last;
   for (std::size_t i = 0; i < best->runs.size(); ++i) {
     Pass pass;
     const bool last = i + 1 == best->runs.size();

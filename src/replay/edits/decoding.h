@@ -19,11 +19,12 @@ struct Pass {
 };
 
 struct Decoding {
-  std::vector<Pass> passes;          // in order of time
-  std::int64_t new_rows = 0;         // a pass: batch × 1 as a rule
-  std::size_t grown = 0;             // passes of which that is true
-  StringId op = StringId::kEmpty;    // the operator that showed it
-  StringId dims = StringId::kEmpty;  // its last shapes
+  std::vector<Pass> passes;           // in order of time
+  std::int64_t new_rows = 0;          // a pass: batch × 1 as a rule
+  std::size_t grown = 0;              // passes of which that is true
+  StringId op = StringId::kEmpty;     // the operator that showed it
+  StringId dims = StringId::kEmpty;   // its last shapes
+  trace::RowId last = trace::kNoRow;  // the call that had them
 };
 
 // By operators that multiply rows with a weight or look rows up in one (linear, addmm, mm,
