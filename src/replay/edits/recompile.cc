@@ -21,9 +21,9 @@ using trace::SliceKind;
 
 // torch/_dynamo/utils.py, dynamo_timed(): record_function(f"{key} (dynamo_timed)") from 2.1 on;
 // some recorders and later versions leave the brackets out, so the outermost keys count by name.
-constexpr std::array<std::string_view, 7> kTimed = {
+constexpr std::array<std::string_view, 8> kTimed = {
     "_compile.compile_inner", "entire_frame_compile", "entire_backward_compile", "backend_compile",
-    "compile_fx_inner",       "async_compile.wait",   "inductor_compile"};
+    "compile_fx_inner",       "async_compile.wait",   "inductor_compile",        "dynamo"};
 
 bool IsTimedPhase(std::string_view name) {
   if (name.ends_with(" (dynamo_timed)")) return true;
@@ -90,23 +90,103 @@ std::vector<RowId> FindCompiles(const Model& model) {
   return rows;
 }
 
+namespace {
+
+// The first call of what was just compiled loads it and chooses among its kernels. Later ones take
+// as long as those in the window that follow no compile; where there is none, this and their
+// launches (Inductor's wrapper on the host of an H200).
+constexpr Nanos kCalmCall = 200 * kMicrosecond, kCalmLaunch = 10 * kMicrosecond;
+// From the end of the compiler to the call, which is the same call of the program.
+constexpr Nanos kRightAfter = kMillisecond;
+
+// What a call launches for itself, not for candidates.
+std::size_t OwnLaunches(const Model& model, RowId call, const std::vector<RowId>& compiles) {
+  const trace::HostSlices& host = model.trace().host;
+  std::size_t launches = 0;
+  Nanos tried_until = 0;
+  for (RowId i = call + 1; i < host.size() && host.thread[i] == host.thread[call] &&
+                           host.start_ns[i] < host.end_ns(call);
+       ++i) {
+    if (std::binary_search(compiles.begin(), compiles.end(), i)) tried_until = host.end_ns(i);
+    const bool launch = model.calls()[i] == analyze::ApiClass::kLaunch;
+    if (launch && host.start_ns[i] >= tried_until) ++launches;
+  }
+  return launches;
+}
+
+// Calls of compiled code that begin where a compile ended, as spans of which a calm call is left.
+// One that launches nothing computes on the host, and nobody knows for how long.
+std::vector<HostSpan> FirstCalls(const Model& model, const std::vector<RowId>& compiles) {
+  const trace::HostSlices& host = model.trace().host;
+  const auto is_region = [](std::string_view name) {
+    return name.starts_with("Torch-Compiled Region");
+  };
+  std::vector<RowId> first;
+  std::vector<Nanos> others;
+  auto compile = compiles.begin();
+  for (const RowId row : model.HostRows(SliceKind::kOp, is_region)) {
+    // Both are in row order: by thread, then by time.
+    while (compile != compiles.end() &&
+           (host.thread[*compile] < host.thread[row] ||
+            (host.thread[*compile] == host.thread[row] &&
+             host.end_ns(*compile) + kRightAfter < host.start_ns[row]))) {
+      ++compile;
+    }
+    const bool follows = compile != compiles.end() && host.thread[*compile] == host.thread[row] &&
+                         host.end_ns(*compile) <= host.start_ns[row];
+    if (follows) {
+      first.push_back(row);
+    } else {
+      others.push_back(host.duration_ns[row]);
+    }
+  }
+  Nanos usual = 0;
+  if (!others.empty()) {
+    const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+    std::nth_element(others.begin(), middle, others.end());
+    usual = *middle;
+  }
+  std::vector<HostSpan> spans;
+  for (const RowId row : first) {
+    const auto launches = static_cast<Nanos>(OwnLaunches(model, row, compiles));
+    const Nanos calm = usual > 0 ? usual : kCalmCall + launches * kCalmLaunch;
+    if (launches == 0 || calm >= host.duration_ns[row]) continue;
+    spans.push_back({model.LaneOf(row), {host.start_ns[row], host.end_ns(row)}, calm});
+  }
+  return spans;
+}
+
+}  // namespace
+
 FoundEdit FindRecompile(const Model& model) {
   const trace::Trace& trace = model.trace();
-  std::vector<HostSpan> spans;
-  for (const RowId row : FindCompiles(model)) {
-    spans.push_back({model.LaneOf(row), {trace.host.start_ns[row], trace.host.end_ns(row)}, 0});
+  const std::vector<RowId> compiles = FindCompiles(model);
+  if (compiles.empty()) return FoundEdit::Absent("nothing is compiled inside the steps");
+  std::vector<HostSpan> phases, spans = FirstCalls(model, compiles);
+  const std::size_t calls = spans.size();
+  for (const RowId row : compiles) {
+    const HostSpan phase{model.LaneOf(row), {trace.host.start_ns[row], trace.host.end_ns(row)}, 0};
+    phases.push_back(phase);
+    const bool inside =
+        std::any_of(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(calls),
+                    [&](const HostSpan& call) {
+                      return call.lane == phase.lane && call.span.begin_ns <= phase.span.begin_ns &&
+                             phase.span.begin_ns < call.span.end_ns;
+                    });
+    if (!inside) spans.push_back(phase);
   }
-  if (spans.empty()) return FoundEdit::Absent("nothing is compiled inside the steps");
-  HostCut cut(model.graph(), std::move(spans));
+  // Kernels that the compiler ran to choose; the call itself keeps its own.
+  const HostCut compiler(model.graph(), std::move(phases));
   std::vector<TaskId> work;
   for (RowId w = 0; w < trace.device.size(); ++w) {
     const RowId call = trace.device.api[w];
     if (call == kNoRow || model.graph().of_device[w] == kNoTask) continue;
-    if (cut.Contains(model.LaneOf(call), trace.host.start_ns[call])) {
+    if (compiler.Contains(model.LaneOf(call), trace.host.start_ns[call])) {
       work.push_back(model.graph().of_device[w]);
     }
   }
-  return FoundEdit(std::make_unique<Recompile>(std::move(cut), std::move(work)));
+  return FoundEdit(
+      std::make_unique<Recompile>(HostCut(model.graph(), std::move(spans)), std::move(work)));
 }
 
 }  // namespace hone::replay
