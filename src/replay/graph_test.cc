@@ -51,6 +51,22 @@ TEST(Graph, ALargeTraceIsReplayedFromStepsNearTheirMean) {
   EXPECT_EQ(r.graph().first_step, 1u);
 }
 
+// Lane 0 stands for no thread then.
+TEST(Graph, ATraceOfDeviceRecordsOnlyHasNobodyWhoWantsACore) {
+  TraceSketch sketch;
+  for (int step = 0; step < 6; ++step) {
+    int k = 0;
+    for (const char* name : {"a", "b", "c", "d", "e"}) {
+      const double start = 1000 + 100 * step + 20 * k++;
+      sketch.Kernel(start, start + 15, 0, 7, name);
+    }
+  }
+  const Replayed r(std::move(sketch));
+  ASSERT_TRUE(r.built()) << r.why_not();
+  ASSERT_TRUE(r.trace().threads.empty());
+  EXPECT_FALSE(r.model().StepDemand());
+}
+
 // The second was launched long before the first ended: the queue decides when it starts, and the
 // launch edge must not.
 TEST(Graph, QueuedWorkFollowsTheOneBeforeIt) {

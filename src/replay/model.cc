@@ -57,4 +57,14 @@ void Model::Index() {
   if (facts_.efficiency) peaks_ = facts_.efficiency->peaks;
 }
 
+Known<analyze::StepDemand> Model::StepDemand() const {
+  const std::uint32_t row = graph_.lanes[0].row;
+  if (row >= trace_.threads.size() || trace_.threads[row].process == kNoRow) {
+    return Known<analyze::StepDemand>::Absent("the thread that makes the steps is not known");
+  }
+  const trace::Thread& thread = trace_.threads[row];
+  return analyze::ReadStepDemand(trace_, facts_.steps.host_window,
+                                 trace_.processes[thread.process].pid, thread.tid);
+}
+
 }  // namespace hone::replay

@@ -10,6 +10,7 @@
 #include "analyze/facts.h"
 #include "analyze/kernel_family.h"
 #include "analyze/lineage.h"
+#include "analyze/machine_counters.h"
 #include "analyze/work_class.h"
 #include "base/known.h"
 #include "replay/graph.h"
@@ -30,6 +31,10 @@ class Model {
   const analyze::ApiCalls& calls() const { return calls_; }
   const analyze::WorkClasses& classes() const { return classes_; }
   const Graph& graph() const { return graph_; }
+
+  // What the thread that makes the steps and its process wanted of the cores. Absent also where a
+  // trace has device records only: lane 0 then stands for no thread. O(counters).
+  Known<analyze::StepDemand> StepDemand() const;
 
   // Decided once per distinct name.
   const analyze::KernelTraits& Traits(trace::RowId work) const {

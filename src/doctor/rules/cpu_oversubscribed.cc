@@ -113,14 +113,7 @@ void BlameOthers(const Crowd& crowd, Finding& finding) {
 Judgement JudgeCpuOversubscribed(const Case& the_case) {
   const trace::Interval window = the_case.facts.steps.host_window;
   auto step = Known<analyze::StepDemand>::Absent(the_case.why_no_replay);
-  if (the_case.whatif != nullptr) {
-    const trace::Trace& trace = the_case.trace;
-    const trace::Thread& thread = trace.threads[the_case.whatif->model().graph().lanes[0].row];
-    if (thread.process != trace::kNoRow) {
-      step =
-          analyze::ReadStepDemand(trace, window, trace.processes[thread.process].pid, thread.tid);
-    }
-  }
+  if (the_case.whatif != nullptr) step = the_case.whatif->model().StepDemand();
   const analyze::CounterSeries throttled =
       analyze::ReadCounter(the_case.trace, window, "throttled_usec");
   Crowd crowd{analyze::ReadCounter(the_case.trace, window, "cpu_cores"),

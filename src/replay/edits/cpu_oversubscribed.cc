@@ -46,13 +46,9 @@ FoundEdit FindCpuOversubscribed(const Model& model) {
   const trace::Interval window = model.facts().steps.host_window;
   const double cores = analyze::ReadCounter(trace, window, "cpu_cores").mean();
   if (cores <= 0) return FoundEdit::Absent("the number of cores is not in this trace");
-  const trace::Thread& thread = trace.threads[model.graph().lanes[0].row];
   const auto own = analyze::ReadOwnDemand(trace, window);
-  if (thread.process == trace::kNoRow || !own) {
-    return FoundEdit::Absent("whose threads want the cores is not in this trace");
-  }
-  const auto step =
-      analyze::ReadStepDemand(trace, window, trace.processes[thread.process].pid, thread.tid);
+  if (!own) return FoundEdit::Absent("whose threads want the cores is not in this trace");
+  const auto step = model.StepDemand();
   if (!step) return FoundEdit::Absent(step.why_not());
   if (step->process_wanted < kCrowded * cores || step->waiting < kLeastWaiting) {
     return FoundEdit::Absent("the process that makes the steps has cores for its threads");

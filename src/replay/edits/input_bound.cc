@@ -120,16 +120,6 @@ class InputBound : public Edit {
 // At least: making tensors and sending them to another process takes a core.
 constexpr double kLeastOnCore = 0.1;
 
-Known<analyze::StepDemand> DemandOf(const Model& model) {
-  const trace::Trace& trace = model.trace();
-  const trace::Thread& thread = trace.threads[model.graph().lanes[0].row];
-  if (thread.process == trace::kNoRow) {
-    return Known<analyze::StepDemand>::Absent("the process of the steps is not known");
-  }
-  return analyze::ReadStepDemand(trace, model.facts().steps.host_window,
-                                 trace.processes[thread.process].pid, thread.tid);
-}
-
 // Share of loading in the step's own thread that it wanted a core for, at most: all that the thread
 // wanted may have been for loading. 1 where nobody counted.
 double OnCore(const Known<analyze::StepDemand>& demand, double step_ns, double loading_ns) {
@@ -163,7 +153,7 @@ WorkerChoice ChooseWorkers(const Model& model) {
   const double needed =
       choice.times ? std::ceil(step / rest) : std::ceil(2 * *loader.per_step_ns / rest) + 1;
   if (!choice.times) {
-    const auto demand = DemandOf(model);
+    const auto demand = model.StepDemand();
     choice.on_core = OnCore(demand, step, *loader.per_step_ns);
     choice.rest_cores =
         RestCores(demand, step, *loader.per_step_ns * choice.on_core, rest, choice.cores);
