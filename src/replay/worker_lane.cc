@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/median.h"
+
 namespace hone::replay {
 
 void AddWorkerLane(const GraphInput& input, Draft& draft) {
@@ -13,11 +15,9 @@ void AddWorkerLane(const GraphInput& input, Draft& draft) {
     if (task.kind == TaskKind::kInput) waits.push_back(task.duration_ns);
   }
   if (waits.empty()) return;
-  const auto middle = waits.begin() + static_cast<std::ptrdiff_t>(waits.size() / 2);
-  std::nth_element(waits.begin(), middle, waits.end());
   const double per_fetch =
       static_cast<double>(draft.window.length()) / static_cast<double>(waits.size());
-  if (static_cast<double>(*middle) < kWorkersSetPace * per_fetch) return;
+  if (static_cast<double>(UpperMedian(std::move(waits))) < kWorkersSetPace * per_fetch) return;
   const auto lane = static_cast<std::uint16_t>(draft.lanes.size());
   draft.lanes.push_back({LaneKind::kWorkers, 0, draft.window.begin_ns});
   std::vector<Task> made;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/median.h"
 #include "base/text.h"
 #include "doctor/rank.h"
 #include "doctor/rules/rules.h"
@@ -31,10 +32,7 @@ double MedianWaitOfOthers(const analyze::SkewFacts& skew) {
   for (const RankSkew& rank : skew.ranks) {
     if (rank.rank != skew.straggler) waits.push_back(static_cast<double>(rank.wait_ns));
   }
-  if (waits.empty()) return 0;
-  const auto middle = waits.begin() + static_cast<std::ptrdiff_t>(waits.size() / 2);
-  std::nth_element(waits.begin(), middle, waits.end());
-  return *middle;
+  return UpperMedian(std::move(waits));
 }
 
 }  // namespace

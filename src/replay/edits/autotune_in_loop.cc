@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/median.h"
 #include "base/text.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/host_cut.h"
@@ -44,20 +45,6 @@ struct Call {
 bool IsAlgorithm(const analyze::KernelTraits& traits) {
   return traits.family == analyze::KernelFamily::kConvolution ||
          traits.family == analyze::KernelFamily::kMatmul;
-}
-
-std::uint32_t MedianOf(std::vector<std::uint32_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-Nanos MedianNs(std::vector<Nanos> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 // All convolutions of the window with what they launch and call.
@@ -107,8 +94,8 @@ void Judge(const Model& model, std::vector<Call*>& calls) {
     kernels.push_back(call->found.kernels);
     lengths.push_back(host.duration_ns[call->found.op]);
   }
-  const std::uint32_t usual = MedianOf(kernels);
-  const Nanos usual_ns = MedianNs(lengths);
+  const std::uint32_t usual = UpperMedian(kernels);
+  const Nanos usual_ns = UpperMedian(lengths);
   for (Call* call : calls) {
     const AlgorithmSearch& found = call->found;
     const bool many = found.kernels >= kCandidates;
@@ -132,7 +119,7 @@ Calm CalmOf(const Model& model, const std::vector<Call*>& calls) {
     kernels.push_back(call->found.kernels);
     lengths.push_back(model.trace().host.duration_ns[call->found.op]);
   }
-  return {MedianOf(std::move(kernels)), MedianNs(std::move(lengths))};
+  return {UpperMedian(std::move(kernels)), UpperMedian(std::move(lengths))};
 }
 
 class Autotune : public Edit {

@@ -75,14 +75,14 @@ TEST(InputBound, OneCoreGivesNothingThatIsSure) {
   EXPECT_NEAR(Fixed(r).likely_ns, 30e6, 0.2e6);
 }
 
-// Loading 20 of 30 ms, and the thread wants a core 6 ms of each step: the rest of loading is
-// waiting, which more workers than the two cores can do. Nothing is left but the other 10 ms.
-TEST(InputBound, WorkersThatWaitNeedNoCore) {
+// Steps of 30 ms on two cores that load for 20 of them; what the step's thread had and wanted of a
+// core and what another thread of the process had, as shares of the time.
+Replayed Watched(double running, double waiting, double other) {
   TraceSketch sketch;
   MarkSteps(sketch, 12, 30'000);
   trace::Builder& builder = sketch.builder();
   for (int i = 0; i < 12; ++i) {
-    const double at = 1000 + i * 30'000.0;
+    const double at = 1000 + i * 30'000.0, seconds = 0.03 * i;
     sketch.Annotation(kInProcess, at, at + 20'000).Op("aten::mm", at + 20'000, at + 29'990);
     const auto put = [&](const std::string& track, const char* series, double value) {
       builder.AddCounter(TraceSketch::Ns(at + 5000), builder.Intern(track), builder.Intern(series),
@@ -90,33 +90,26 @@ TEST(InputBound, WorkersThatWaitNeedNoCore) {
     };
     const std::string thread = "thread 1/" + std::to_string(TraceSketch::kMain) + " python";
     put("machine", "cpu_cores", 2);
-    put(thread, "cpu_seconds", 0.15 * 0.03 * i);
-    put(thread, "wait_for_core_seconds", 0.05 * 0.03 * i);
+    put(thread, "cpu_seconds", running * seconds);
+    put(thread, "wait_for_core_seconds", waiting * seconds);
+    put("thread 1/77 python", "cpu_seconds", other * seconds);
   }
-  const Replayed r(std::move(sketch));
+  return Replayed(std::move(sketch));
+}
+
+// The thread wants a core 6 ms of each step: the rest of loading is waiting, which more workers
+// than the two cores can do. Nothing is left but the other 10 ms.
+TEST(InputBound, WorkersThatWaitNeedNoCore) {
+  const Replayed r = Watched(0.15, 0.05, 0);
   EXPECT_NEAR(ChooseWorkers(r.model()).on_core, 0.3, 0.01);
   EXPECT_EQ(ChooseWorkers(r.model()).count, 5);
   EXPECT_NEAR(Fixed(r).likely_ns, 10.4e6, 0.3e6);
 }
 
-// Loading 20 of 30 ms on a core, and in the other 10 a second thread helps: 40 ms of work on two
-// cores, whoever does it.
+// Loading takes a core, and in the other 10 ms a second thread helps: 40 ms of work on two cores,
+// whoever does it.
 TEST(InputBound, WorkersShareTheCoresWithTheProgramsOwnThreads) {
-  TraceSketch sketch;
-  MarkSteps(sketch, 12, 30'000);
-  trace::Builder& builder = sketch.builder();
-  for (int i = 0; i < 12; ++i) {
-    const double at = 1000 + i * 30'000.0;
-    sketch.Annotation(kInProcess, at, at + 20'000).Op("aten::mm", at + 20'000, at + 29'990);
-    const auto put = [&](const std::string& track, const char* series, double value) {
-      builder.AddCounter(TraceSketch::Ns(at + 5000), builder.Intern(track), builder.Intern(series),
-                         value);
-    };
-    put("machine", "cpu_cores", 2);
-    put("thread 1/" + std::to_string(TraceSketch::kMain) + " python", "cpu_seconds", 0.03 * i);
-    put("thread 1/77 python", "cpu_seconds", 0.01 * i);
-  }
-  const Replayed r(std::move(sketch));
+  const Replayed r = Watched(1, 0, 1.0 / 3);
   EXPECT_NEAR(ChooseWorkers(r.model()).rest_cores, 2, 0.01);
   EXPECT_TRUE(ChooseWorkers(r.model()).crowded());
   EXPECT_NEAR(Fixed(r).likely_ns, 20e6, 0.3e6);

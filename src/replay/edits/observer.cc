@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/median.h"
 #include "replay/edits/edits.h"
 
 namespace hone::replay {
@@ -81,10 +82,7 @@ class HoneObserver : public Edit {
     for (const Task& task : model.graph().tasks) {
       if (task.kind == TaskKind::kLaunch) launches.push_back(task.duration_ns);
     }
-    if (launches.empty()) return;
-    const auto middle = launches.begin() + static_cast<std::ptrdiff_t>(launches.size() / 2);
-    std::nth_element(launches.begin(), middle, launches.end());
-    launch_ns_ = static_cast<double>(*middle);
+    launch_ns_ = static_cast<double>(UpperMedian(std::move(launches)));
   }
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "analyze/source_frame.h"
+#include "base/median.h"
 #include "base/text.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/host_cut.h"
@@ -140,12 +141,7 @@ std::vector<HostSpan> FirstCalls(const Model& model, const std::vector<RowId>& c
       others.push_back(host.duration_ns[row]);
     }
   }
-  Nanos usual = 0;
-  if (!others.empty()) {
-    const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
-    std::nth_element(others.begin(), middle, others.end());
-    usual = *middle;
-  }
+  const Nanos usual = UpperMedian(std::move(others));
   std::vector<HostSpan> spans;
   for (const RowId row : first) {
     const auto launches = static_cast<Nanos>(OwnLaunches(model, row, compiles));

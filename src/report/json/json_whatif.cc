@@ -43,6 +43,7 @@ void WriteWhatIfJson(const Report& report, const Known<WhatIfAnswer>& answer, st
     millis("replayed_step_ms", answer->replayed_ns);
     json.Field("replay_error_pct", answer->error * 100);
     json.Field("steps", answer->steps);
+    json.Field("first_step", answer->first_step + 1);
     json.Field("steady_steps", answer->all_steps);
     json.Key("bare_step_ms");
     WritePrediction(json, answer->bare);
