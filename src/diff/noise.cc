@@ -79,7 +79,10 @@ double SmallSampleFactor(std::size_t steps) {
 }
 
 Nanos Widen(Nanos half, double factor, double floor) {
-  return std::llround(std::hypot(static_cast<double>(half) * factor, floor));
+  const double widened = static_cast<double>(half) * factor;
+  // Not std::hypot: nanoseconds do not overflow a double's square, and glibc 2.35 has a hypot of its
+  // own version, which older systems lack.
+  return std::llround(std::sqrt(widened * widened + floor * floor));
 }
 
 Verdict Judge(const StepChange& change) {
