@@ -32,6 +32,21 @@ SourceFrame ParseFrame(std::string_view text) {
   return {{}, text, 0};
 }
 
+bool IsComprehension(const SourceFrame& frame) {
+  return frame.function.ends_with("<listcomp>") || frame.function.ends_with("<setcomp>") ||
+         frame.function.ends_with("<dictcomp>") || frame.function.ends_with("<genexpr>");
+}
+
+std::string_view WrittenFunction(const SourceFrame& frame) {
+  std::string_view function = frame.function;
+  while (IsComprehension({frame.file, function})) {
+    const std::size_t around = function.rfind(".<locals>.");
+    if (around == std::string_view::npos) return function;
+    function = function.substr(0, around);
+  }
+  return function;
+}
+
 bool IsUserFrame(const SourceFrame& frame) {
   // Recorders cut paths at sys.path, so PyTorch's own files start with "torch/"; a full path
   // names the folder of packages or of the standard library.

@@ -19,6 +19,12 @@ struct SourceFrame {
 };
 SourceFrame ParseFrame(std::string_view text);
 
+// A comprehension that runs as a function of its own, as most versions of Python do it:
+// "<listcomp>", or "f.<locals>.<listcomp>" where they know qualified names.
+bool IsComprehension(const SourceFrame& frame);
+// The function as its author wrote it: "f" of "f.<locals>.<listcomp>"; else what it is called.
+std::string_view WrittenFunction(const SourceFrame& frame);
+
 // The user's own code, as far as a path can tell: not PyTorch, not an installed package, not the
 // standard library's frozen modules.
 bool IsUserFrame(const SourceFrame& frame);

@@ -80,8 +80,8 @@ double SmallSampleFactor(std::size_t steps) {
 
 Nanos Widen(Nanos half, double factor, double floor) {
   const double widened = static_cast<double>(half) * factor;
-  // Not std::hypot: nanoseconds do not overflow a double's square, and glibc 2.35 has a hypot of its
-  // own version, which older systems lack.
+  // Not std::hypot: nanoseconds do not overflow a double's square, and glibc 2.35 has a hypot of
+  // its own version, which older systems lack.
   return std::llround(std::sqrt(widened * widened + floor * floor));
 }
 

@@ -13,7 +13,7 @@ namespace hone::doctor {
 std::string SourceText(std::string_view frame) {
   const analyze::SourceFrame parsed = analyze::ParseFrame(frame);
   if (parsed.file.empty()) return std::string(frame);
-  return fmt::format("{}:{} ({})", parsed.file, parsed.line, parsed.function);
+  return fmt::format("{}:{} ({})", parsed.file, parsed.line, analyze::WrittenFunction(parsed));
 }
 
 std::string Times(double per_step) {

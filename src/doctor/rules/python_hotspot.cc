@@ -22,10 +22,9 @@ constexpr double kLeastPauseShare = 0.05;
 // Of code that is the user's to move.
 void PutPlace(Place place, Finding& finding) {
   place.op.clear();
-  finding.remedy = fmt::format(
-      "# {}: take it out of the loop, do it every 100 steps, or in a thread beside it;\n"
-      "# loops over elements become one tensor operation: y = (x * w).sum(-1)\n",
-      place.source);
+  finding.remedy =
+      "# take it out of the loop, do it every 100 steps, or in a thread beside it;\n"
+      "# loops over elements become one tensor operation: y = (x * w).sum(-1)\n";
   finding.where.push_back(std::move(place));
 }
 
@@ -58,9 +57,9 @@ void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& 
   const std::string_view frame = the_case.trace.Name(hotspot.line);
   const std::string source = SourceText(frame);
   const std::string_view function =
-      analyze::ParseFrame(the_case.trace.Name(hotspot.function)).function;
+      analyze::WrittenFunction(analyze::ParseFrame(the_case.trace.Name(hotspot.function)));
   const bool one_line = 2 * hotspot.line_samples >= hotspot.function_samples &&
-                        analyze::ParseFrame(frame).function == function;
+                        analyze::WrittenFunction(analyze::ParseFrame(frame)) == function;
   const bool waits = 2 * hotspot.waiting_samples >= hotspot.function_samples;
   const std::string who = function == "<module>"
                               ? std::string("Python code at the top level of the program")
@@ -68,9 +67,9 @@ void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& 
   finding.title = fmt::format(
       "{} {}", who, waits ? "waits, and takes the time of the step" : "takes the time of the step");
   finding.evidence.push_back(
-      one_line ? fmt::format("{} of {} samples in these pauses are at {}", hotspot.line_samples,
+      one_line ? fmt::format("{} of {} samples between operators are at {}", hotspot.line_samples,
                              hotspot.samples, source)
-               : fmt::format("{} of {} samples in these pauses are in it, most of them at {}",
+               : fmt::format("{} of {} samples between operators are in it, most of them at {}",
                              hotspot.function_samples, hotspot.samples, source));
   finding.confidence = Confidence::kMedium;
   Place place = PlaceOfPause(the_case, hotspot);
@@ -79,10 +78,9 @@ void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& 
   if (!waits) return;
   finding.evidence.push_back(fmt::format("in {} of {} it waits and wants no core",
                                          hotspot.waiting_samples, hotspot.function_samples));
-  finding.remedy = fmt::format(
-      "# {}: ask for it a step ahead, or wait in a thread beside the steps;\n"
-      "# else make faster what it waits for: another process, a disk, the network, a sleep\n",
-      source);
+  finding.remedy =
+      "# ask for it a step ahead, or wait in a thread beside the steps;\n"
+      "# else make faster what it waits for: another process, a disk, the network, a sleep\n";
 }
 
 void NamePause(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
@@ -127,10 +125,13 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   finding.id = "python-hotspot";
   finding.fix = {"python-hotspot"};
   finding.effort = Effort::kFewLines;
-  finding.evidence.push_back(
-      fmt::format("{} ms of a {} ms step ({:.0f} %), in {} {} a step", ThreeDigits(gone / 1e6),
-                  ThreeDigits(model.graph().measured_step_ns() / 1e6), 100 * share,
-                  Times(static_cast<double>(hotspot->times) / steps), named ? "calls" : "pauses"));
+  std::string time = fmt::format("{} ms of a {} ms step ({:.0f} %)", ThreeDigits(gone / 1e6),
+                                 ThreeDigits(model.graph().measured_step_ns() / 1e6), 100 * share);
+  if (hotspot->times > 0) {
+    time += fmt::format(", in {} {} a step", Times(static_cast<double>(hotspot->times) / steps),
+                        named ? "calls" : "pauses");
+  }
+  finding.evidence.push_back(std::move(time));
   if (hotspot->computation != trace::kNoRow) {
     finding.evidence.push_back(fmt::format(
         "{} computes on the host inside it, {} ms at a time",

@@ -98,7 +98,49 @@ TEST(SampledHotspot, IsWhatHoldsTheFunctionsThatShareTheTime) {
   EXPECT_EQ(finding->title, "the Python function read takes the time of the step");
   EXPECT_EQ(finding->where.front().source, "data.py:40 (clean)");
   EXPECT_EQ(finding->evidence.back(),
-            "50 of 50 samples in these pauses are in it, most of them at data.py:40 (clean)");
+            "50 of 50 samples between operators are in it, most of them at data.py:40 (clean)");
+}
+
+// Many pauses, each too short to tell from the way to the next operator: 30 us, then an operator of
+// 20 us, a thousand of both a step. A sample every 10 ms, three of five in pauses.
+TraceSketch ShortPauses(const std::vector<std::string>& in_pause,
+                        const std::vector<std::string>& in_operator) {
+  TraceSketch sketch;
+  for (int i = 0; i < kSteps; ++i) {
+    const double begin = 1000 + i * 50'000;
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), begin, begin + 50'000);
+    for (int k = 0; k < 1000; ++k)
+      sketch.Op("aten::tanh", begin + k * 50 + 30, begin + k * 50 + 50);
+    for (int k = 0; k < 5; ++k) {
+      const bool pause = k % 2 == 0;
+      const double at = begin + k * 10'000 + (pause ? 10 : 40);
+      Sample(sketch, at, pause ? in_pause : in_operator);
+    }
+  }
+  return sketch;
+}
+
+TEST(SampledHotspot, ShortPausesAddUpAndAComprehensionIsItsFunctions) {
+  const Look look(ShortPauses({kMainLine, "env.py(8): step", "env.py(9): step.<locals>.<listcomp>"},
+                              {kMainLine}));
+  const Finding* finding = look.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title, "the Python function step takes the time of the step");
+  EXPECT_EQ(finding->where.front().source, "env.py:9 (step)");
+  EXPECT_EQ(finding->evidence.front(), "30.0 ms of a 50.0 ms step (60 %)");
+  EXPECT_EQ(finding->evidence.back(), "30 of 30 samples between operators are at env.py:9 (step)");
+}
+
+// The same pauses, but the line is in operators as often, or a framework is on its way to them.
+TEST(SampledHotspot, TheWayToTheNextOperatorIsNone) {
+  const std::string forward = std::string(kPackages) + "torch/nn/modules/linear.py(130): forward";
+  EXPECT_EQ(Look(ShortPauses({kMainLine, forward}, {kMainLine, forward})).Find("python-hotspot"),
+            nullptr);
+  TraceSketch mixed = ShortPauses({kMainLine}, {kMainLine});
+  for (int i = 0; i < kSteps; ++i) {
+    for (int k = 0; k < 2; ++k) Sample(mixed, 1000 + i * 50'000 + 5000 + k * 50 + 40, {kMainLine});
+  }
+  EXPECT_EQ(Look(std::move(mixed)).Find("python-hotspot"), nullptr);
 }
 
 TEST(SampledHotspot, WaitingIsNotComputing) {

@@ -206,9 +206,9 @@ void DropFilled(const trace::IntervalSet& elsewhere, std::vector<Pause>& pauses)
   });
 }
 
-// Of the step thread: stretches longer than dispatching takes that no operator, call or fetch
-// covers. Shorter ones are the cost of getting to the next operator, whoever calls it.
-std::vector<Pause> CollectPauses(const Model& model) {
+// Of the step thread: stretches longer than `least` that no operator, call or fetch covers. Those
+// that dispatching explains are the cost of getting to the next operator, unless samples tell.
+std::vector<Pause> CollectPauses(const Model& model, Nanos least) {
   const trace::Trace& trace = model.trace();
   const std::vector<std::uint8_t> others = OthersBusiness(model);
   const std::vector<std::uint8_t> computes = HostComputations(model);
@@ -223,7 +223,7 @@ std::vector<Pause> CollectPauses(const Model& model) {
     if (!busy || computes[i] != 0 || !model.InWindow(i)) continue;
     if (first == kNoRow) first = i;
     const Nanos start = trace.host.start_ns[i];
-    if (start - busy_until > analyze::kDispatchPause) {
+    if (start - busy_until > least) {
       pauses.push_back({before, i, {busy_until, start}});
     }
     if (trace.host.end_ns(i) > busy_until) {
@@ -233,7 +233,7 @@ std::vector<Pause> CollectPauses(const Model& model) {
   }
   // After the last step comes the first operator of the next.
   const Nanos end = model.graph().window.end_ns;
-  if (first != kNoRow && end - busy_until > analyze::kDispatchPause) {
+  if (first != kNoRow && end - busy_until > least) {
     pauses.push_back({before, first, {busy_until, end}});
   }
   DropFilled(OtherThreads(model), pauses);
@@ -276,7 +276,8 @@ std::vector<Nanos> HostTimeOf(const Graph& graph, const std::vector<Piece>& piec
 Known<Hotspot> ByFrames(const Model& model) {
   const Graph& graph = model.graph();
   SelfTime self(model);
-  const std::vector<Piece> pieces = Inside(self.Collect(), CollectPauses(model));
+  const std::vector<Piece> pieces =
+      Inside(self.Collect(), CollectPauses(model, analyze::kDispatchPause));
   const std::vector<Nanos> total = HostTimeOf(graph, pieces, model.trace().strings.size());
   StringId best[2] = {StringId::kEmpty, StringId::kEmpty};  // libraries, users
   const auto time = [&](StringId name) {
@@ -307,52 +308,105 @@ Known<Hotspot> ByFrames(const Model& model) {
   return hotspot;
 }
 
-Known<Hotspot> ByPauses(const Model& model) {
-  const trace::HostSlices& host = model.trace().host;
-  const Graph& graph = model.graph();
-  std::vector<Pause> pauses = CollectPauses(model);
-  // exposed-comm's and straggler's business. Frames would show code that runs beside a collective.
+// Without frames. Collectives are exposed-comm's and straggler's business; frames would show code
+// that runs beside one.
+std::vector<Pause> PausesWithoutFrames(const Model& model, Nanos least) {
+  std::vector<Pause> pauses = CollectPauses(model, least);
   DropFilled(HostCollectives(model), pauses);
-  std::vector<HostSpan> all;
-  for (const Pause& pause : pauses) all.push_back({0, pause.span, analyze::kDispatchPause});
-  const HostCut cut(graph, all);  // one span a pause, in the same order
-  // By what follows: the first pause of the window does not know what came before it.
-  std::map<StringId, Nanos> total;
-  const auto name_after = [&](const Pause& pause) { return host.name[pause.after]; };
-  for (std::size_t p = 0; p < pauses.size(); ++p) total[name_after(pauses[p])] += cut.host_ns()[p];
-  const SampledPauses sampled(model, pauses);
-  Hotspot hotspot;
-  StringId most = StringId::kEmpty;
-  double most_ns = 0, part = 1;
-  for (const auto& [name, ns] : total) {
-    Hotspot seen;
-    const double own = sampled.Judge(name, seen);
-    if (static_cast<double>(ns) * own <= most_ns) continue;
-    most_ns = static_cast<double>(ns) * own;
-    most = name;
-    part = own;
-    hotspot = std::move(seen);
-  }
-  if (most_ns == 0 || most_ns < kHotspotShare * static_cast<double>(graph.measured_ns)) {
-    return Known<Hotspot>::Absent(
-        "no place in the code has pauses between operators that add up to 2 % of a step");
-  }
-  std::vector<HostSpan> spans;
-  Nanos longest = -1;
+  return pauses;
+}
+
+// The pause with most time to gain is the one to look at.
+void PutLongest(const std::vector<Pause>& pauses, const std::vector<double>& gains,
+                Hotspot& hotspot) {
+  double longest = -1;
   for (std::size_t p = 0; p < pauses.size(); ++p) {
-    if (name_after(pauses[p]) != most) continue;
-    if (hotspot.after == kNoRow) hotspot.after = pauses[p].after;
-    spans.push_back(all[p]);
-    spans.back().keep_share = 1 - part;
-    ++hotspot.times;
-    if (cut.host_ns()[p] <= longest || pauses[p].before == kNoRow) continue;
-    longest = cut.host_ns()[p];
+    if (gains[p] <= longest) continue;
+    // The first pause of the window does not know what came before it.
+    if (pauses[p].before == kNoRow && hotspot.after != kNoRow) continue;
+    if (pauses[p].before != kNoRow) longest = gains[p];
     hotspot.before = pauses[p].before;
     hotspot.after = pauses[p].after;
   }
-  hotspot.cut = HostCut(graph, std::move(spans));
+}
+
+// The function that samples of stacks find between operators, in pauses however short.
+Known<Hotspot> BySamples(const Model& model) {
+  const auto none = [] {
+    return Known<Hotspot>::Absent("no function stands out in the samples between operators");
+  };
+  if (model.trace().samples.size() == 0) return none();
+  const std::vector<Pause> pauses = PausesWithoutFrames(model, 0);
+  const SampledPauses sampled(model, pauses);
+  Hotspot hotspot;
+  if (!sampled.Choose(hotspot)) return none();
+  std::map<StringId, double> shares;
+  std::vector<Pause> its;
+  std::vector<HostSpan> spans;
+  std::vector<double> gains;
+  for (const Pause& pause : pauses) {
+    const StringId after = model.trace().host.name[pause.after];
+    const auto [share, fresh] = shares.try_emplace(after, 0);
+    if (fresh) share->second = sampled.Share(hotspot, after);
+    if (share->second == 0) continue;
+    its.push_back(pause);
+    spans.push_back({0, pause.span, 0, 1 - share->second});
+    gains.push_back(share->second * static_cast<double>(pause.span.length()));
+  }
+  PutLongest(its, gains, hotspot);
+  hotspot.cut = HostCut(model.graph(), std::move(spans));
   hotspot.computation = LargestComputation(model, hotspot.cut);
   return hotspot;
+}
+
+// Nobody's name: the code between two operators, where samples do not tell what it is.
+Known<Hotspot> ByPauses(const Model& model) {
+  std::vector<Pause> pauses = PausesWithoutFrames(model, analyze::kDispatchPause);
+  const auto after = [&](const Pause& pause) { return model.trace().host.name[pause.after]; };
+  const SampledPauses sampled(model, pauses);
+  std::erase_if(pauses, [&](const Pause& pause) { return sampled.Tells(after(pause)); });
+  std::vector<HostSpan> all;
+  for (const Pause& pause : pauses) all.push_back({0, pause.span, analyze::kDispatchPause});
+  const HostCut cut(model.graph(), all);  // one span a pause, in the same order
+  // By what follows: the first pause of the window does not know what came before it.
+  std::map<StringId, Nanos> total;
+  for (std::size_t p = 0; p < pauses.size(); ++p) total[after(pauses[p])] += cut.host_ns()[p];
+  StringId most = StringId::kEmpty;
+  Nanos most_ns = 0;
+  for (const auto& [name, ns] : total) {
+    if (ns <= most_ns) continue;
+    most = name;
+    most_ns = ns;
+  }
+  if (most_ns == 0) return Known<Hotspot>::Absent("no pauses between operators");
+  Hotspot hotspot;
+  std::vector<Pause> its;
+  std::vector<HostSpan> spans;
+  std::vector<double> gains;
+  for (std::size_t p = 0; p < pauses.size(); ++p) {
+    if (after(pauses[p]) != most) continue;
+    its.push_back(pauses[p]);
+    spans.push_back(all[p]);
+    gains.push_back(static_cast<double>(cut.host_ns()[p]));
+  }
+  PutLongest(its, gains, hotspot);
+  hotspot.times = its.size();
+  hotspot.cut = HostCut(model.graph(), std::move(spans));
+  hotspot.computation = LargestComputation(model, hotspot.cut);
+  return hotspot;
+}
+
+// A name is worth more than a pause of nobody's, unless that takes longer.
+Known<Hotspot> WithoutFrames(const Model& model) {
+  Known<Hotspot> named = BySamples(model), pause = ByPauses(model);
+  const auto gone = [](const Known<Hotspot>& one) { return one ? one->cut.gone_ns() : 0; };
+  Known<Hotspot>& larger = gone(named) >= gone(pause) ? named : pause;
+  if (!larger || static_cast<double>(gone(larger)) <
+                     kHotspotShare * static_cast<double>(model.graph().measured_ns)) {
+    return Known<Hotspot>::Absent(
+        "no place in the code has pauses between operators that add up to 2 % of a step");
+  }
+  return std::move(larger);
 }
 
 class PythonHotspot : public Edit {
@@ -391,7 +445,7 @@ Known<Hotspot> FindHotspot(const Model& model) {
   if (model.trace().device.size() > 0 && !model.calls().any()) {
     return Known<Hotspot>::Absent("no API calls in this trace to tell a pause from a launch");
   }
-  return ByPauses(model);
+  return WithoutFrames(model);
 }
 
 FoundEdit FindPythonHotspot(const Model& model) {

@@ -20,11 +20,12 @@ struct Hotspot {
   // Where samples of stacks name the code of the pauses: the function, and the line in it (or in
   // what it calls) with most of them.
   StringId function = StringId::kEmpty, line = StringId::kEmpty;
-  std::uint64_t line_samples = 0, function_samples = 0, samples = 0;  // of those in the pauses
-  std::uint64_t waiting_samples = 0;         // of the function's: the thread wanted no core
+  std::uint64_t line_samples = 0, function_samples = 0;
+  std::uint64_t samples = 0;          // all of them in pauses of the thread, whoever's code it is
+  std::uint64_t waiting_samples = 0;  // of the function's: the thread wanted no core
   trace::RowId computation = trace::kNoRow;  // the operator inside that computes most on the host
-  std::uint64_t times = 0;                   // calls of the function, or pauses between the two
-  HostCut cut;                               // what the function's own code takes
+  std::uint64_t times = 0;  // calls of the function, or pauses between the two; 0: not known
+  HostCut cut;              // what the function's own code takes
 };
 
 // On the thread of the steps. Absent: nothing takes kLeastShare of a step. Linear but for a sort.

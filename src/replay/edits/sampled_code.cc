@@ -26,10 +26,15 @@ SampledCode::SampledCode(const trace::Trace& trace) : frames_(trace.stack_frames
   save_.assign(frames.size(), 0);
   user_.assign(frames.size(), 0);
   framework_.assign(frames.size(), 0);
+  function_.assign(frames.size(), StringId::kEmpty);
   // Callers stand before callees.
   for (std::uint32_t f = 1; f < frames.size(); ++f) {
     const std::uint32_t caller = frames.caller[f];
     const analyze::SourceFrame source = analyze::ParseFrame(trace.Name(frames.place[f]));
+    // A generator may also be run by whoever it was handed to.
+    const bool inside = caller != 0 && analyze::IsComprehension(source) &&
+                        analyze::ParseFrame(trace.Name(frames.place[caller])).file == source.file;
+    function_[f] = inside ? function_[caller] : frames.function[f];
     save_[f] = save_[caller];
     if (save_[f] == 0 && IsSaveFrame(trace.Name(frames.function[f]))) save_[f] = f;
     const bool user = analyze::IsUserFrame(source) && !analyze::IsFrameworkFrame(source);
@@ -42,7 +47,7 @@ SampledCode::SampledCode(const trace::Trace& trace) : frames_(trace.stack_frames
   for (std::uint32_t f = static_cast<std::uint32_t>(frames.size()); f-- > 1;) {
     if (drives[f] == 0) continue;
     drives[frames.caller[f]] = 1;
-    if (user_[f] == f) drivers_.insert(frames.function[f]);
+    if (user_[f] == f) drivers_.insert(function_[f]);
   }
 }
 
@@ -50,8 +55,10 @@ std::vector<StringId> SampledCode::Around(std::uint32_t own) const {
   std::vector<StringId> functions;
   int depth = 0;
   for (std::uint32_t f = own; f != 0 && framework_[f] == 0 && depth < kDeepest; ++depth) {
-    const StringId function = frames_.function[f];
-    if (user_[f] == f && !drivers_.contains(function)) functions.push_back(function);
+    const bool twice = !functions.empty() && functions.back() == function_[f];
+    if (user_[f] == f && !drivers_.contains(function_[f]) && !twice) {
+      functions.push_back(function_[f]);
+    }
     f = frames_.caller[f];
   }
   std::reverse(functions.begin(), functions.end());

@@ -27,6 +27,9 @@ class SampledCode {
   std::uint32_t Save(std::uint32_t frame) const { return save_[frame]; }
   // The innermost frame of the user's code at or above it.
   std::uint32_t User(std::uint32_t frame) const { return user_[frame]; }
+  // The function of a frame as its author wrote it: that around a comprehension, which some
+  // versions of Python run as a function of its own.
+  StringId Function(std::uint32_t frame) const { return function_[frame]; }
   // The user's functions on the stack at `own` and around it, up to a framework that called them:
   // outermost first, without those that run a framework themselves. Those hold the loop of the
   // steps, and everything is inside of them.
@@ -37,6 +40,7 @@ class SampledCode {
 
   const trace::StackFrames& frames_;
   std::vector<std::uint32_t> own_, save_, user_;
+  std::vector<StringId> function_;
   std::vector<std::uint8_t> framework_;  // by row of stack_frames
   std::set<StringId> drivers_;           // functions of the user that run a framework
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 namespace hone::replay {
 namespace {
@@ -36,45 +37,54 @@ SampledPauses::SampledPauses(const Model& model, const std::vector<Pause>& pause
   const std::uint32_t thread = model.graph().lanes[0].row;
   const trace::StackSamples& samples = trace_.samples;
   const trace::Interval& window = model.graph().window;
+  std::map<StringId, std::uint64_t> seen;  // samples at a line of the user's, wherever they are
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (samples.thread[i] != thread || samples.time_ns[i] < window.begin_ns ||
         samples.time_ns[i] >= window.end_ns) {
       continue;
     }
+    const std::uint32_t user = code_.User(samples.frame[i]);
+    if (user != 0) ++seen[trace_.stack_frames.place[user]];
+    const Pause* const pause = At(pauses, samples.time_ns[i]);
+    if (pause == nullptr) continue;
     const std::uint32_t own = code_.Own(samples.frame[i]);
-    if (own != 0) ++seen_[trace_.stack_frames.place[own]];
-    if (const Pause* pause = At(pauses, samples.time_ns[i])) {
-      Add(*pause, own, samples.state[i] == trace::ThreadState::kWaiting);
+    for (Group* group : {&groups_[trace_.host.name[pause->after]], &all_}) {
+      ++group->samples;
+      if (own == 0) continue;
+      Count& count = group->rows[own];
+      ++count.all;
+      count.waiting += samples.state[i] == trace::ThreadState::kWaiting ? 1 : 0;
     }
   }
+  DropLinesOfOperators(seen);
 }
 
-void SampledPauses::Add(const Pause& pause, std::uint32_t own, bool waits) {
-  Group& group = groups_[trace_.host.name[pause.after]];
-  ++group.samples;
-  if (own == 0) return;
-  ++group.own;
-  Count& count = group.rows[own];
-  ++count.all;
-  count.waiting += waits ? 1 : 0;
-  ++paused_[trace_.stack_frames.place[own]];
+// A line that is inside operators or a framework for the most part calls them: what it takes
+// between them is the way from one to the next.
+void SampledPauses::DropLinesOfOperators(const std::map<StringId, std::uint64_t>& seen) {
+  std::map<StringId, std::uint64_t> paused;
+  for (const auto& [row, count] : all_.rows) paused[trace_.stack_frames.place[row]] += count.all;
+  const auto calls = [&](const auto& entry) {
+    const StringId line = trace_.stack_frames.place[entry.first];
+    return 2 * paused.at(line) < seen.at(line);
+  };
+  for (auto& [name, group] : groups_) std::erase_if(group.rows, calls);
+  std::erase_if(all_.rows, calls);
 }
 
 // The function with most samples of its own.
-SampledPauses::Choice SampledPauses::Innermost(const Group& group) const {
+SampledPauses::Choice SampledPauses::Innermost() const {
   std::map<StringId, std::uint64_t> functions;
-  for (const auto& [row, count] : group.rows) {
-    functions[trace_.stack_frames.function[row]] += count.all;
-  }
+  for (const auto& [row, count] : all_.rows) functions[code_.Function(row)] += count.all;
   const auto most = Most(functions);
   return {most.first, most.second};
 }
 
 // The function that holds most samples, its own and those of what it calls, and that runs no
 // framework; of the functions inside of it the innermost that still holds nearly all of them.
-SampledPauses::Choice SampledPauses::Outermost(const Group& group) const {
+SampledPauses::Choice SampledPauses::Outermost() const {
   std::map<StringId, std::uint64_t> outermost;
-  for (const auto& [row, count] : group.rows) {
+  for (const auto& [row, count] : all_.rows) {
     const std::vector<StringId> around = code_.Around(row);
     if (!around.empty()) outermost[around.front()] += count.all;
   }
@@ -82,7 +92,7 @@ SampledPauses::Choice SampledPauses::Outermost(const Group& group) const {
   if (most.second == 0) return {};
   std::map<StringId, std::uint64_t> inside;
   std::map<StringId, std::size_t> depth;
-  for (const auto& [row, count] : group.rows) {
+  for (const auto& [row, count] : all_.rows) {
     std::vector<StringId> around = code_.Around(row);
     if (around.empty() || around.front() != most.first) continue;
     for (std::size_t d = 0; d < around.size(); ++d) {
@@ -104,39 +114,45 @@ SampledPauses::Choice SampledPauses::Outermost(const Group& group) const {
 }
 
 bool SampledPauses::Holds(StringId function, std::uint32_t row) const {
-  if (trace_.stack_frames.function[row] == function) return true;
+  if (code_.Function(row) == function) return true;
   const std::vector<StringId> around = code_.Around(row);
   return std::find(around.begin(), around.end(), function) != around.end();
 }
 
-double SampledPauses::Judge(StringId name, Hotspot& hotspot) const {
-  const auto found = groups_.find(name);
-  if (found == groups_.end() || found->second.samples < kLeastSamples) return 1;
-  const Group& group = found->second;
-  const auto share = [&](std::uint64_t part) {
-    return static_cast<double>(part) / static_cast<double>(group.samples);
-  };
-  Choice choice = Innermost(group);
-  if (const Choice holder = Outermost(group); holder.samples >= choice.samples) choice = holder;
-  if (choice.samples < kLeastSamples) return 2 * group.own >= group.samples ? share(group.own) : 0;
+bool SampledPauses::Choose(Hotspot& hotspot) const {
+  Choice choice = Innermost();
+  if (const Choice holder = Outermost(); holder.samples >= choice.samples) choice = holder;
+  if (choice.samples < kLeastSamples) return false;
   std::map<StringId, std::uint64_t> lines;
-  std::uint64_t samples = 0, waiting = 0;
-  for (const auto& [row, count] : group.rows) {
+  for (const auto& [row, count] : all_.rows) {
     if (!Holds(choice.function, row)) continue;
     lines[trace_.stack_frames.place[row]] += count.all;
-    samples += count.all;
-    waiting += count.waiting;
+    hotspot.function_samples += count.all;
+    hotspot.waiting_samples += count.waiting;
   }
-  const auto line = Most(lines);
-  // Elsewhere the line is inside operators for the most part: it calls them, and they compute.
-  if (2 * paused_.at(line.first) < seen_.at(line.first)) return 0;
   hotspot.function = choice.function;
-  hotspot.line = line.first;
-  hotspot.line_samples = line.second;
-  hotspot.function_samples = samples;
-  hotspot.waiting_samples = waiting;
-  hotspot.samples = group.samples;
-  return share(samples);
+  hotspot.samples = all_.samples;
+  std::tie(hotspot.line, hotspot.line_samples) = Most(lines);
+  return true;
+}
+
+bool SampledPauses::Tells(StringId name) const {
+  const auto found = groups_.find(name);
+  return found != groups_.end() && found->second.samples >= kLeastSamples;
+}
+
+double SampledPauses::Share(const Hotspot& hotspot, StringId name) const {
+  // Few samples are no share of one place, but all such places together have one.
+  const bool tells = Tells(name);
+  std::uint64_t all = 0, own = 0;
+  for (const auto& [after, group] : groups_) {
+    if (tells ? after != name : Tells(after)) continue;
+    all += group.samples;
+    for (const auto& [row, count] : group.rows) {
+      if (Holds(hotspot.function, row)) own += count.all;
+    }
+  }
+  return all == 0 ? 0 : static_cast<double>(own) / static_cast<double>(all);
 }
 
 }  // namespace hone::replay

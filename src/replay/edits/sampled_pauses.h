@@ -24,9 +24,13 @@ class SampledPauses {
  public:
   SampledPauses(const Model& model, const std::vector<Pause>& pauses);
 
-  // Chooses the function, and returns how much of the pauses before `name` it takes: 1 where there
-  // are too few samples to tell.
-  double Judge(StringId name, Hotspot& hotspot) const;
+  // The function that most samples in all pauses are in, with its line and its counts. False where
+  // they are too few to tell.
+  bool Choose(Hotspot& hotspot) const;
+  // How much of the pauses before `name` a chosen function takes.
+  double Share(const Hotspot& hotspot, StringId name) const;
+  // Whether there are samples enough to say what the pauses before `name` are.
+  bool Tells(StringId name) const;
 
  private:
   struct Count {
@@ -34,7 +38,7 @@ class SampledPauses {
   };
   // Of the pauses before one operator.
   struct Group {
-    std::uint64_t samples = 0, own = 0;   // in the pauses; of them in the user's own code
+    std::uint64_t samples = 0;            // in the pauses, whoever's code it is
     std::map<std::uint32_t, Count> rows;  // by the user's frame, a row of stack_frames
   };
   struct Choice {
@@ -42,15 +46,15 @@ class SampledPauses {
     std::uint64_t samples = 0;
   };
 
-  void Add(const Pause& pause, std::uint32_t own, bool waits);
-  Choice Innermost(const Group& group) const;
-  Choice Outermost(const Group& group) const;
+  void DropLinesOfOperators(const std::map<StringId, std::uint64_t>& seen);
+  Choice Innermost() const;
+  Choice Outermost() const;
   bool Holds(StringId function, std::uint32_t row) const;
 
   const trace::Trace& trace_;
   const SampledCode code_;
-  std::map<StringId, Group> groups_;                 // by name of what follows
-  std::map<StringId, std::uint64_t> seen_, paused_;  // samples at a line: all, in pauses
+  std::map<StringId, Group> groups_;  // by name of what follows
+  Group all_;                         // all of them together
 };
 
 }  // namespace hone::replay
