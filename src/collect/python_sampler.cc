@@ -95,7 +95,7 @@ void SampleFor(std::uint32_t turn) noexcept {
     last = now;
     const std::uint64_t torn = g_threads.torn();
     g_threads.Look([&](const PythonThread& thread, PythonThreads::Now state) {
-      g_ring.Put({now, period, thread.tid, thread.frame, state});
+      g_ring.Put({thread.ticks, period, thread.tid, thread.frame, state});
     });
     g_torn.fetch_add(g_threads.torn() - torn, std::memory_order_relaxed);
     g_crowded.store(g_threads.too_many(), std::memory_order_relaxed);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "collect/clock.h"
 #include "collect/foreign_memory.h"
 
 namespace hone::collect {
@@ -269,6 +270,7 @@ PythonThreads::Now PythonThreads::ReadStack(PythonThread& thread, PyAddress top)
   // It has not run since: it stands where it stood. Where others have the cores it may want to all
   // the same; one that was seen to wait is not asked again until it has run.
   if (before != 0 && thread.settled && before == thread.cpu_ns) {
+    thread.ticks = Ticks();
     thread.runnable = thread.runnable && IsRunnable(thread);
     return thread.runnable ? Now::kRunning : Now::kWaiting;
   }
@@ -278,7 +280,9 @@ PythonThreads::Now PythonThreads::ReadStack(PythonThread& thread, PyAddress top)
       before = CpuNanos(thread.tid);
       if (!ReadForeignValue(thread.state + layout_->thread_frame, &top)) break;
     }
+    const std::uint64_t began = Ticks();
     const int count = Walk(top, frames);
+    const std::uint64_t ended = Ticks();
     if (count < 0 || !ReadPrints(frames, count, attempt == 0)) continue;
     const std::uint64_t after = CpuNanos(thread.tid);
     const bool still = before == after;
@@ -292,6 +296,7 @@ PythonThreads::Now PythonThreads::ReadStack(PythonThread& thread, PyAddress top)
     }
     if (id == PythonStacks::kGone) continue;
     thread.frame = id;
+    thread.ticks = began + (ended - began) / 2;
     thread.root = root;
     thread.cpu_ns = after;
     thread.settled = still && after != 0;

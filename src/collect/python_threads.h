@@ -15,6 +15,7 @@ struct PythonThread {
   PyAddress pthread;
   PyAddress root;        // code of its outermost frame when last seen
   std::uint64_t cpu_ns;  // it had used when its stack was read
+  std::uint64_t ticks;   // when that was: in the middle of reading its frames
   std::uint32_t tid;
   std::uint32_t frame;  // its stack then
   int file;             // /proc/self/task/TID/stat, and 1; 0: not open

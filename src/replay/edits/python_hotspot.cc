@@ -413,9 +413,13 @@ class PythonHotspot : public Edit {
  public:
   explicit PythonHotspot(Hotspot hotspot) : hotspot_(std::move(hotspot)) {}
 
-  // Least: half of it is work that must be done somewhere. Most: all of it goes.
+  // Least: half of it is work that must be done somewhere. Most: all of it goes, and samples found
+  // it less often than it runs.
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
-    hotspot_.cut.Apply(model.graph(), guess == Guess::kLeast ? 0.5 : 1.0, plan);
+    const double strength = guess == Guess::kLeast  ? 0.5
+                            : guess == Guess::kMost ? 1.0 + 2 * hotspot_.error
+                                                    : 1.0;
+    hotspot_.cut.Apply(model.graph(), strength, plan);
   }
 
   std::string Scope(const Model& model) const override {

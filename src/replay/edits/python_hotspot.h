@@ -26,6 +26,7 @@ struct Hotspot {
   trace::RowId computation = trace::kNoRow;  // the operator inside that computes most on the host
   std::uint64_t times = 0;  // calls of the function, or pauses between the two; 0: not known
   HostCut cut;              // what the function's own code takes
+  double error = 0;         // of that time, relative: one standard deviation, where samples tell it
 };
 
 // On the thread of the steps. Absent: nothing takes kLeastShare of a step. Linear but for a sort.

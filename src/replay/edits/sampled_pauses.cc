@@ -2,6 +2,7 @@
 #include "replay/edits/sampled_pauses.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <tuple>
 
@@ -132,6 +133,8 @@ bool SampledPauses::Choose(Hotspot& hotspot) const {
   }
   hotspot.function = choice.function;
   hotspot.samples = all_.samples;
+  const auto its = static_cast<double>(hotspot.function_samples);
+  hotspot.error = std::sqrt((1 - its / static_cast<double>(all_.samples)) / its);
   std::tie(hotspot.line, hotspot.line_samples) = Most(lines);
   return true;
 }
