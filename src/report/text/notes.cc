@@ -264,21 +264,28 @@ std::vector<Note> AbsentSections(const Report& report, const Style& style) {
   const Input& input = report.leading();
   const analyze::Facts& facts = input.facts;
   std::vector<std::pair<std::string, std::string>> reasons;  // reason, sections
-  const auto add = [&](const char* section, const auto& known) {
-    if (known.has_value()) return;
+  const auto put = [&](const char* section, const std::string& why) {
     for (auto& [reason, sections] : reasons) {
-      if (reason != known.why_not()) continue;
+      if (reason != why) continue;
       sections += fmt::format(", {}", section);
       return;
     }
-    reasons.push_back({known.why_not(), section});
+    reasons.push_back({why, section});
   };
-  add("kernels", facts.kernels);
+  const auto add = [&](const char* section, const auto& known) {
+    if (!known.has_value()) put(section, known.why_not());
+  };
+  // Without device work all of these have the same reason, however each of them puts it.
+  const auto add_device = [&](const char* section, const auto& known) {
+    if (!known.has_value())
+      put(section, facts.timeline ? known.why_not() : facts.timeline.why_not());
+  };
+  add_device("kernels", facts.kernels);
   add("ops", facts.ops);
-  add("copies", facts.transfers);
-  add("host waits", facts.syncs);
-  add("launches", facts.launches);
-  add("efficiency", facts.efficiency);
+  add_device("copies", facts.transfers);
+  add_device("host waits", facts.syncs);
+  add_device("launches", facts.launches);
+  add_device("efficiency", facts.efficiency);
   if (facts.efficiency) add("FLOPs", facts.efficiency->tflops_per_s);
   add("memory", facts.memory);
   // One process alone has nobody to talk to; its silence is no gap in the trace.
