@@ -59,7 +59,8 @@ Judgement JudgeKvCacheUnused(const Case& the_case) {
   finding.remedy =
       "model.generate(..., use_cache=True)\n"
       "# in a loop of your own: give the new token only, and what the last pass returned\n"
-      "out = model(next_token, past_key_values=out.past_key_values, use_cache=True)\n";
+      "out = model(next_token, past_key_values=out.past_key_values, use_cache=True)\n"
+      "# a model of your own: keep each layer's keys and values, and append the new token's\n";
   return Judgement::Fires(std::move(finding));
 }
 

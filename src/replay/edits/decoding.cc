@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -165,13 +166,14 @@ Known<Decoding> FindDecoding(const Model& model) {
   for (const Group& group : groups) {
     const std::int64_t own = group.Growth();
     if (own == 0) continue;
-    // Most passes, and of those whoever comes first in a pass.
-    if (best == nullptr || group.runs.size() > best->runs.size() ||
-        (group.runs.size() == best->runs.size() &&
-         group.runs.front().start_ns < best->runs.front().start_ns)) {
-      best = &group;
-      growth = own;
-    }
+    // Most passes; of those most new rows (positions are looked up once for all texts of a batch);
+    // of those whoever comes first in a pass.
+    const auto rank = [](const Group& one, std::int64_t rows) {
+      return std::tuple(one.runs.size(), rows, -one.runs.front().start_ns);
+    };
+    if (best != nullptr && rank(group, own) <= rank(*best, growth)) continue;
+    best = &group;
+    growth = own;
   }
   if (best == nullptr) {
     return Known<Decoding>::Absent("no forward pass grows by the same number of tokens each time");

@@ -11,7 +11,8 @@
 namespace hone::replay {
 namespace {
 
-// One step a pass of `rows` tokens: 1 µs a token in each of three products, all in operators.
+// One step a pass of `rows` tokens of two texts: positions are looked up once for both, then 1 µs a
+// token in each of three products, all in operators.
 trace::Trace Passes(const std::vector<int>& rows) {
   analyze::TraceFixture f;
   Nanos t = 0;
@@ -19,8 +20,11 @@ trace::Trace Passes(const std::vector<int>& rows) {
   for (const int n : rows) {
     const Nanos length = n * 1'000;
     f.Annotation(t, 3 * length + 100, fmt::format("ProfilerStep#{}", ++number).c_str());
+    f.Op(t, 50, "aten::embedding",
+         {.dims = f.builder.Intern(fmt::format("[[1024, 64], [1, {}]]", n)),
+          .types = f.builder.Intern("[\"float\", \"long int\"]")});
     for (int k = 0; k < 3; ++k) {
-      f.Op(t + k * length, length, "aten::linear",
+      f.Op(t + 50 + k * length, length, "aten::linear",
            {.dims = f.builder.Intern(fmt::format("[[2, {}, 64], [64, 64], [64]]", n)),
             .types = f.builder.Intern("[\"float\", \"float\", \"float\"]")});
     }
