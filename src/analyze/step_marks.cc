@@ -212,6 +212,37 @@ bool PhasesDiffer(const std::vector<std::uint32_t>& before, std::size_t period) 
   return highest_least > lowest_most && highest_least - lowest_most > highest_least / 10;
 }
 
+// Optimizers that step one after the other end one iteration, however many there are: the last of
+// them. Each iteration has a backward pass of its own, before the step or inside of it (LBFGS). A
+// program without autograd has none, and every step stands for itself.
+std::vector<RowId> OnePerBackward(const trace::Trace& trace, const std::vector<RowId>& rows) {
+  const trace::HostSlices& host = trace.host;
+  std::vector<std::uint8_t> is_backward(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
+  std::vector<Nanos> backward;
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != SliceKind::kOp) continue;
+    std::uint8_t& known = is_backward[static_cast<std::uint32_t>(host.name[i])];
+    if (known == 0) known = trace.HostName(i).find("Backward") != std::string_view::npos ? 2 : 1;
+    if (known == 2) backward.push_back(host.start_ns[i]);
+  }
+  if (backward.empty()) return rows;
+  std::sort(backward.begin(), backward.end());
+  std::vector<RowId> chosen;
+  for (const RowId row : rows) {
+    const bool fresh = chosen.empty() || [&] {
+      const auto next =
+          std::lower_bound(backward.begin(), backward.end(), host.start_ns[chosen.back()]);
+      return next != backward.end() && *next < host.start_ns[row];
+    }();
+    if (fresh) {
+      chosen.push_back(row);
+    } else {
+      chosen.back() = row;
+    }
+  }
+  return chosen;
+}
+
 // One optimizer row per iteration. A program with several optimizers (a GAN) steps each in turn:
 // the first of every cycle marks the iteration. Two optimizers of one class share a name; they are
 // told apart by the number of operators inside, which follows their parameters. Two that alternate
@@ -319,7 +350,7 @@ std::vector<Step> StepsFromLabels(const trace::Trace& trace) {
 }
 
 std::vector<Step> StepsFromOptimizer(const trace::Trace& trace) {
-  const std::vector<RowId> all = OptimizerRows(trace);
+  const std::vector<RowId> all = OnePerBackward(trace, OptimizerRows(trace));
   if (all.size() < 2) return {};
   const std::vector<RowId> rows = OnePerIteration(trace, all);
   std::vector<Step> steps;

@@ -204,6 +204,31 @@ TEST_F(StepsTest, TwoOptimizersOfOneClassAreToldApartByTheirOperators) {
   EXPECT_EQ(Find().steps.size(), 4U);
 }
 
+// Of one class, with equally many parameters, one backward pass for both.
+TEST_F(StepsTest, OptimizersThatStepOneAfterTheOtherAreOneIteration) {
+  for (int i = 0; i < 5; ++i) {
+    Operators(100 * i, 12);
+    Mark(100 * i + 20, 100 * i + 30, "AddmmBackward0", SliceKind::kOp, 2);
+    Mark(100 * i + 40, 100 * i + 50, "Optimizer.step#Adam.step");
+    Operators(100 * i + 41, 6);
+    Mark(100 * i + 60, 100 * i + 70, "Optimizer.step#Adam.step");
+    Operators(100 * i + 61, 6);
+  }
+  const Steps steps = Find();
+  ASSERT_EQ(steps.steps.size(), 4U);
+  EXPECT_EQ(steps.steps[0].span, (trace::Interval{70, 170}));
+}
+
+// The pass is inside of the step.
+TEST_F(StepsTest, AClosureRunsTheBackwardPass) {
+  for (int i = 0; i < 5; ++i) {
+    Mark(100 * i, 100 * i + 90, "Optimizer.step#LBFGS.step");
+    Mark(100 * i + 20, 100 * i + 30, "autograd::engine::evaluate_function: MulBackward0",
+         SliceKind::kOp);
+  }
+  EXPECT_EQ(Find().steps.size(), 4U);
+}
+
 // Five steps of the critic for one of the generator.
 TEST_F(StepsTest, UnequalTurnsOfTwoOptimizersAreOneIteration) {
   for (int i = 0; i < 5; ++i) {
