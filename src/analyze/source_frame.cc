@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/source_frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -45,6 +47,12 @@ std::string_view WrittenFunction(const SourceFrame& frame) {
     function = function.substr(0, around);
   }
   return function;
+}
+
+std::string SourceText(std::string_view frame) {
+  const SourceFrame parsed = ParseFrame(frame);
+  if (parsed.file.empty()) return std::string(frame);
+  return fmt::format("{}:{} ({})", parsed.file, parsed.line, WrittenFunction(parsed));
 }
 
 bool IsUserFrame(const SourceFrame& frame) {

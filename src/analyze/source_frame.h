@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,8 @@ SourceFrame ParseFrame(std::string_view text);
 bool IsComprehension(const SourceFrame& frame);
 // The function as its author wrote it: "f" of "f.<locals>.<listcomp>"; else what it is called.
 std::string_view WrittenFunction(const SourceFrame& frame);
+// "train.py(46): main" -> "train.py:46 (main)"; text without a line stays as it is.
+std::string SourceText(std::string_view frame);
 
 // The user's own code, as far as a path can tell: not PyTorch, not an installed package, not the
 // standard library's frozen modules.

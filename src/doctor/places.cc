@@ -10,12 +10,6 @@
 
 namespace hone::doctor {
 
-std::string SourceText(std::string_view frame) {
-  const analyze::SourceFrame parsed = analyze::ParseFrame(frame);
-  if (parsed.file.empty()) return std::string(frame);
-  return fmt::format("{}:{} ({})", parsed.file, parsed.line, analyze::WrittenFunction(parsed));
-}
-
 std::string Times(double per_step) {
   const bool whole = std::abs(per_step - std::round(per_step)) < 0.005;
   return Fixed(per_step, whole ? 0 : per_step < 1 ? 2 : 1);
@@ -27,7 +21,7 @@ Places::Places(const Case& the_case)
 Place Places::Of(trace::RowId host_row) const {
   const trace::Trace& trace = case_.trace;
   Place place;
-  place.source = SourceText(sites_.Of(host_row));
+  place.source = analyze::SourceText(sites_.Of(host_row));
   const trace::RowId op = lineage_.top_op[host_row];
   if (op != trace::kNoRow) place.op = std::string(trace.HostName(op));
   place.thread = fmt::format("thread {}", trace.threads[trace.host.thread[host_row]].tid);

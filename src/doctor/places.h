@@ -13,9 +13,6 @@
 
 namespace hone::doctor {
 
-// "train.py(46): main" -> "train.py:46 (main)"; text without a line stays as it is.
-std::string SourceText(std::string_view frame);
-
 // How often a step: 2 -> "2", 0.25 -> "0.25", 12.5 -> "12.5".
 std::string Times(double per_step);
 

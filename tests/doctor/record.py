@@ -4,6 +4,7 @@
 
     python3 tests/doctor/record.py --out DIR                     # on a machine with a CUDA device
     python3 tests/doctor/record.py --device cpu --out DIR        # the programs of tests/doctor/cpu
+    python3 tests/doctor/record.py --hone build/hone --out DIR   # recorded by hone run, not torch.profiler
 
 See README.md beside this file for what is written.
 """
@@ -230,6 +231,22 @@ def profile(program, deadline, options, record):
                 record["traces"][path.name] = path.stat().st_size
 
 
+def record_by_hone(program, options, record):
+    """The program as a process of its own under hone run, when nothing else of ours runs."""
+    program.end()
+    folder = options.out / program.name
+    shutil.rmtree(folder, ignore_errors=True)
+    done = subprocess.run(
+        [str(options.hone), "run", "--quiet", "--no-analyze", "--out", str(folder), "--", sys.executable,
+         str(HERE / "run_program.py"), str(program.path), "--device", options.device],
+        capture_output=True, text=True, timeout=options.timeout)
+    if done.returncode:
+        record["errors"].append(f"hone run: exit {done.returncode}: {done.stderr.strip()[-400:]}")
+        return
+    record["recorded_ms"] = json.loads(done.stdout.strip().splitlines()[-1])["ms"]
+    record["traces"] = {f"{program.name}/{path.name}": path.stat().st_size for path in folder.glob("*.hone")}
+
+
 def record_program(program, options, after_timing):
     """Measures one program; the record's errors say what is missing when a variant failed."""
     began = time.monotonic()
@@ -240,8 +257,12 @@ def record_program(program, options, after_timing):
     record["schedule"] = {"wait": 1, "warmup": 2, "active": 4, **program.label.get("schedule", {})}
     build(program, deadline, options, record)
     time_bare(program, deadline, options, record)
-    after_timing()
-    profile(program, deadline, options, record)
+    if options.hone:
+        record_by_hone(program, options, record)
+        after_timing()
+    else:
+        after_timing()
+        profile(program, deadline, options, record)
     program.end()
     record["seconds"] = round(time.monotonic() - began, 1)
     return record
@@ -257,14 +278,14 @@ class Tars:
         for old in list(folder.glob("kept.tar")) + list(folder.glob("rest.*.tar")):
             old.unlink()
 
-    def add(self, path, kept):
+    def add(self, path, kept, name_in_tar=""):
         need = path.stat().st_size + 2048
         names = ["kept.tar"] if kept else [f"rest.{i}.tar" for i in range(1, MAX_TARS)]
         for name in names:
             size = self.sizes.get(name, 10240)
             if size + need <= TAR_BYTES and sum(self.sizes.values()) + need + 10240 <= ALL_TARS_BYTES:
                 with tarfile.open(self.folder / name, "a") as tar:
-                    tar.add(path, arcname=path.name)
+                    tar.add(path, arcname=name_in_tar or path.name)
                 self.sizes[name] = (self.folder / name).stat().st_size
                 return
         self.left_out.append(f"{path.name} ({path.stat().st_size} bytes)")
@@ -294,7 +315,8 @@ def parse_options():
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the tar files")
     parser.add_argument("--files", type=pathlib.Path, help="folder for the single files (default: OUT/files)")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--set", choices=["programs", "cpu"], help="default: cpu with --device cpu")
+    parser.add_argument("--set", choices=["programs", "cpu", "run"], help="default: cpu with --device cpu")
+    parser.add_argument("--hone", type=pathlib.Path, help="record with `hone run` of this program, bad variants only")
     parser.add_argument("--only", default="", help="names, separated by commas")
     parser.add_argument("--shard", default="1/1", help="i/n: every n-th program, from the i-th on")
     parser.add_argument("--budget", type=float, default=540, help="seconds; what does not fit is skipped")
@@ -308,6 +330,8 @@ def parse_options():
     if options.quick:
         options.warm_s, options.block_s, options.blocks = 0.02, 0.02, 2
     options.set = options.set or ("cpu" if options.device == "cpu" else "programs")
+    if options.hone:
+        options.hone = options.hone.resolve()
     options.out = options.out.resolve()
     options.tars = options.out
     options.out = (options.files or options.out / "files").resolve()
@@ -318,6 +342,8 @@ def parse_options():
 
 def choose(options):
     paths = sorted((HERE / options.set).glob("*.py"))
+    if options.hone:
+        paths = [path for path in paths if read_label(path)[0].get("ranks", 1) == 1]
     if options.only:
         wanted = options.only.split(",")
         unknown = set(wanted) - {path.stem for path in paths}
@@ -362,7 +388,7 @@ def record_all(programs, options, tars, began):
             wrong.append(program.name)
         tars.add(target, True)
         for name in record.get("traces", {}):
-            tars.add(options.out / name, is_kept(name, record))
+            tars.add(options.out / name, options.hone or is_kept(name, record), name)
         for log in options.scratch.glob(f"{program.name}.*.log"):
             if record["errors"]:
                 print("".join(f"    {line}\n" for line in log.read_text().splitlines()[-4:]), end="")

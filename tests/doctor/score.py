@@ -105,6 +105,8 @@ def score_set(options):
     scored = []
     for path in programs_of(options.set):
         label, _ = read_label(path)
+        if options.predictions and not (options.traces / f"{path.stem}.json").exists():
+            continue  # a part of the set was recorded
         traces = traces_of(path.stem, label, options.traces)
         answer = run_hone(options.hone, "analyze", "--quiet", "--json", *traces)
         scored.append(score(path.stem, label, answer["findings"]))

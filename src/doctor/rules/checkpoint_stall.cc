@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "analyze/source_frame.h"
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
@@ -39,7 +40,7 @@ Place PlaceOf(const Case& the_case, const replay::Checkpoint& checkpoint) {
   if (checkpoint.row != trace::kNoRow) {
     place = Places(the_case).Of(checkpoint.row);
   } else {
-    place.source = SourceText(the_case.trace.Name(checkpoint.line));
+    place.source = analyze::SourceText(the_case.trace.Name(checkpoint.line));
     place.start_ns = checkpoint.span.begin_ns;
   }
   place.duration_ns = checkpoint.span.length();

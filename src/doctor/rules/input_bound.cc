@@ -191,7 +191,7 @@ void NameSampledLine(const Case& the_case, const replay::Model& model, Finding& 
   const SampledLine found = FindSampledLine(model);
   const double share = static_cast<double>(found.samples) / static_cast<double>(found.all);
   if (found.samples < kLeastSamples || share < kLeastSampled) return;
-  const std::string source = SourceText(the_case.trace.Name(found.line));
+  const std::string source = analyze::SourceText(the_case.trace.Name(found.line));
   finding.evidence.push_back(fmt::format("{} of {} samples of it are at {} and in what it calls",
                                          found.samples, found.all, source));
   Place place;
@@ -213,7 +213,7 @@ void NameTransform(const Case& the_case, const replay::Model& model, Finding& fi
   const double self_ns =
       static_cast<double>(transform.self_ns) / static_cast<double>(model.graph().steps);
   const double share = self_ns / *loader.per_step_ns;
-  const std::string source = SourceText(transform.frame);
+  const std::string source = analyze::SourceText(transform.frame);
   finding.evidence.push_back(
       fmt::format("{} takes {:.1f} ms of it ({:.0f} %)", source, self_ns / 1e6, 100 * share));
   Place place = Places(the_case).Of(transform.example);

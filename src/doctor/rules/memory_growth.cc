@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/source_frame.h"
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
@@ -74,7 +75,7 @@ void AddKeptBy(const Case& the_case, const DeviceMemory& memory, Finding& findin
   for (const MemoryLineRow& row : MostKept(memory.lines)) {
     if (row.line.empty()) continue;
     Place place;
-    place.source = SourceText(row.line);
+    place.source = analyze::SourceText(row.line);
     finding.evidence.push_back(fmt::format("{} allocated {} that later steps still hold",
                                            place.source,
                                            HumanBytes(static_cast<double>(row.kept))));

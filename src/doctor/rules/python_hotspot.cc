@@ -47,7 +47,7 @@ void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding&
   const Places places(the_case);
   Place place = places.Of(hotspot.frame);
   // A library's function: the line that calls it is what the user can change.
-  place.source = SourceText(hotspot.user ? frame : places.Frame(hotspot.frame));
+  place.source = analyze::SourceText(hotspot.user ? frame : places.Frame(hotspot.frame));
   PutPlace(std::move(place), finding);
   if (!hotspot.user) finding.confidence = Confidence::kMedium;
 }
@@ -55,7 +55,7 @@ void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding&
 // The code of a pause where samples name it.
 void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
   const std::string_view frame = the_case.trace.Name(hotspot.line);
-  const std::string source = SourceText(frame);
+  const std::string source = analyze::SourceText(frame);
   const std::string_view function =
       analyze::WrittenFunction(analyze::ParseFrame(the_case.trace.Name(hotspot.function)));
   const bool one_line = 2 * hotspot.line_samples >= hotspot.function_samples &&

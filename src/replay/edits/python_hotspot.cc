@@ -429,7 +429,7 @@ class PythonHotspot : public Edit {
                     static_cast<double>(model.graph().steps)),
         hotspot_.frame != kNoRow ? std::string(model.trace().HostName(hotspot_.frame))
         : hotspot_.line != StringId::kEmpty
-            ? std::string(model.trace().Name(hotspot_.line))
+            ? analyze::SourceText(model.trace().Name(hotspot_.line))
             : fmt::format("code between {} and {}", model.trace().HostName(hotspot_.before),
                           model.trace().HostName(hotspot_.after)));
   }
