@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page in a real browser: exits with 77 (skipped) where the browser or the program is missing.
+// The page in a real browser: exits with 77 (skipped) where the browser, Node's packages or the program are
+// missing.
 //   HONE=build/hone CHROMIUM=/usr/bin/chromium npm run page
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -23,6 +24,7 @@ function skip(why) {
   process.exit(77);
 }
 
+if (!existsSync(`${root}node_modules/vitest`)) skip('no web/node_modules; run tools/install_web');
 if (!runs(chromium)) skip(`no browser at ${chromium}; run tools/install_web, or set CHROMIUM`);
 if (!runs(hone)) skip(`no program at ${hone}; build it, or set HONE`);
 const help = spawnSync(hone, ['analyze', '--help'], { encoding: 'utf8' });
