@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analyze/source_frame.h"
 #include "base/text.h"
@@ -82,16 +83,21 @@ struct SampledLine {
   std::uint64_t samples = 0, all = 0;
 };
 
-SampledLine FindSampledLine(const replay::Model& model) {
+// In the loop of the steps, or in the processes of the loader's workers.
+SampledLine FindSampledLine(const replay::Model& model, bool in_workers) {
   const trace::Trace& trace = model.trace();
   const trace::StackFrames& frames = trace.stack_frames;
-  // Below the loader only: the loop that asks it for a batch is not what loads.
+  // Below the loader only: the loop that asks it for a batch is not what loads, and neither is that
+  // of a worker, which waits for the next one to be wanted.
+  const std::string_view folder =
+      in_workers ? "torch/utils/data/_utils/fetch.py" : "torch/utils/data/";
+  const std::uint32_t steps = model.graph().lanes[0].row;
   std::vector<std::uint8_t> loads(frames.size(), 0);
   std::vector<std::uint32_t> user(frames.size(), 0);
   for (std::uint32_t f = 1; f < frames.size(); ++f) {
     const analyze::SourceFrame source = analyze::ParseFrame(trace.Name(frames.place[f]));
     const std::uint32_t caller = frames.caller[f];
-    const bool loader = source.file.find("torch/utils/data/") != std::string_view::npos;
+    const bool loader = source.file.find(folder) != std::string_view::npos;
     loads[f] = loads[caller] != 0 || loader ? 1 : 0;
     user[f] = loads[f] != 0 && analyze::IsUserFrame(source) ? f : user[caller];
   }
@@ -99,7 +105,10 @@ SampledLine FindSampledLine(const replay::Model& model) {
   std::map<StringId, std::uint64_t> lines;
   for (std::size_t i = 0; i < trace.samples.size(); ++i) {
     const std::uint32_t frame = trace.samples.frame[i];
-    if (trace.samples.thread[i] != model.graph().lanes[0].row || loads[frame] == 0) continue;
+    const std::uint32_t thread = trace.samples.thread[i];
+    const bool here = in_workers ? trace.threads[thread].process != trace.threads[steps].process
+                                 : thread == steps;
+    if (!here || loads[frame] == 0) continue;
     const Nanos at = trace.samples.time_ns[i];
     if (at < model.graph().window.begin_ns || at >= model.graph().window.end_ns) continue;
     ++best.all;
@@ -135,11 +144,29 @@ double WaitingSteps(const replay::Model& model) {
 
 bool HasDevice(const Case& the_case) { return the_case.facts.timeline.has_value(); }
 
-std::string MoreWorkers(const Case& the_case, const replay::WorkerChoice& choice) {
+// Processes beside that of the steps in which our recorder saw batches being fetched; 0: unknown.
+std::size_t WorkersSeen(const Case& the_case, const replay::Model& model) {
+  const trace::Trace& trace = the_case.trace;
+  const std::uint32_t steps = model.graph().lanes[0].row;
+  if (trace.info.format != trace::Format::kHone || steps >= trace.threads.size()) return 0;
+  std::set<std::uint32_t> processes;
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    if (trace.host.kind[i] != trace::SliceKind::kAnnotation) continue;
+    const std::uint32_t process = trace.threads[trace.host.thread[i]].process;
+    if (process == trace.threads[steps].process || processes.contains(process)) continue;
+    if (trace.HostName(i) == "DataLoader.fetch") processes.insert(process);
+  }
+  return processes.size();
+}
+
+std::string MoreWorkers(const Case& the_case, const replay::WorkerChoice& choice, std::size_t now) {
   // Without a device there is nothing to pin memory for: torch warns of it.
   const bool device = HasDevice(the_case);
   std::string remedy =
-      choice.times
+      choice.times && now > 0
+          ? fmt::format("DataLoader(..., num_workers={}, prefetch_factor=4)   # it has {} now\n",
+                        static_cast<std::size_t>(choice.count) * now, now)
+      : choice.times
           ? fmt::format(
                 "DataLoader(..., num_workers={} * n, prefetch_factor=4)   # n: the number it has "
                 "now\n",
@@ -188,26 +215,32 @@ void Name(const Case& the_case, const replay::Model& model, Finding& finding) {
 }
 
 void NameSampledLine(const Case& the_case, const replay::Model& model, Finding& finding) {
-  const SampledLine found = FindSampledLine(model);
+  const bool in_workers = the_case.facts.loader->mode == analyze::LoaderMode::kWorkers;
+  const SampledLine found = FindSampledLine(model, in_workers);
+  if (found.samples < kLeastSamples) return;
   const double share = static_cast<double>(found.samples) / static_cast<double>(found.all);
-  if (found.samples < kLeastSamples || share < kLeastSampled) return;
+  if (share < kLeastSampled) return;
   const std::string source = analyze::SourceText(the_case.trace.Name(found.line));
-  finding.evidence.push_back(fmt::format("{} of {} samples of it are at {} and in what it calls",
-                                         found.samples, found.all, source));
+  finding.evidence.push_back(fmt::format("{} of {} samples of {} are at {} and in what it calls",
+                                         found.samples, found.all,
+                                         in_workers ? "the workers' fetches" : "it", source));
   Place place;
   place.source = source;
   finding.where.insert(finding.where.begin(), std::move(place));
   if (share < kSlowTransform) return;
-  finding.title += fmt::format(", most of it in {}",
-                               analyze::ParseFrame(the_case.trace.Name(found.line)).function);
+  finding.title +=
+      fmt::format(", most of {} in {}", in_workers ? "their time" : "it",
+                  analyze::WrittenFunction(analyze::ParseFrame(the_case.trace.Name(found.line))));
   finding.remedy += fmt::format("# or make {} cheaper: do it once beforehand{}\n", source,
                                 HasDevice(the_case) ? ", or on the GPU" : "");
 }
 
 void NameTransform(const Case& the_case, const replay::Model& model, Finding& finding) {
   const analyze::LoaderFacts& loader = *the_case.facts.loader;
-  if (loader.mode == analyze::LoaderMode::kWorkers) return;  // they load, and wait for nobody
-  if (the_case.facts.trust.present.python == 0) return NameSampledLine(the_case, model, finding);
+  if (the_case.trace.samples.size() > 0 && the_case.facts.trust.present.python == 0) {
+    return NameSampledLine(the_case, model, finding);
+  }
+  if (loader.mode == analyze::LoaderMode::kWorkers) return;  // their frames are not in the trace
   const Transform transform = FindTransform(model);
   if (transform.example == kNoRow) return;
   const double self_ns =
@@ -261,7 +294,7 @@ Judgement JudgeInputBound(const Case& the_case) {
   Name(the_case, model, finding);
   const replay::WorkerChoice choice = replay::ChooseWorkers(model);
   if (choice.crowded()) finding.confidence = Confidence::kMedium;
-  finding.remedy = MoreWorkers(the_case, choice);
+  finding.remedy = MoreWorkers(the_case, choice, WorkersSeen(the_case, model));
   Place place;
   place.op = std::string(the_case.trace.Name(loader->iterator));
   finding.where.push_back(place);

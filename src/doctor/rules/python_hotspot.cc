@@ -16,8 +16,10 @@
 namespace hone::doctor {
 namespace {
 
-// Pauses say little about their reason, so they must be larger to be worth a sentence.
+// Pauses say little about their reason, so they must be larger to be worth a sentence; where nobody
+// knows whose they are and they are rare, larger still: the machine has hiccups of its own.
 constexpr double kLeastPauseShare = 0.05;
+constexpr double kLeastRareShare = 0.2;
 
 // Of code that is the user's to move.
 void PutPlace(Place place, Finding& finding) {
@@ -52,6 +54,18 @@ void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding&
   if (!hotspot.user) finding.confidence = Confidence::kMedium;
 }
 
+// Calling small operators one by one takes the time, not what else the code does.
+void TellLoop(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
+  const auto calls = hotspot.looped / the_case.whatif->model().graph().steps;
+  const double each_us =
+      static_cast<double>(hotspot.looped_ns) / 1e3 / static_cast<double>(hotspot.looped);
+  finding.evidence.push_back(fmt::format("{} a step are called in loops, {} us each",
+                                         Count(calls, "operator"), ThreeDigits(each_us)));
+  finding.remedy =
+      "# one operation on the whole tensor in place of the loop: y = (x * w).sum(-1)\n"
+      "# over time steps: nn.GRU, nn.LSTM, torch.cumsum; reading elements: x.tolist() once\n";
+}
+
 // The code of a pause where samples name it.
 void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
   const std::string_view frame = the_case.trace.Name(hotspot.line);
@@ -75,6 +89,7 @@ void NameSampled(const Case& the_case, const replay::Hotspot& hotspot, Finding& 
   Place place = PlaceOfPause(the_case, hotspot);
   place.source = source;
   PutPlace(std::move(place), finding);
+  if (2 * hotspot.looped_ns > hotspot.cut.gone_ns()) TellLoop(the_case, hotspot, finding);
   if (!waits) return;
   finding.evidence.push_back(fmt::format("in {} of {} it waits and wants no core",
                                          hotspot.waiting_samples, hotspot.function_samples));
@@ -120,6 +135,9 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   const double share = gone / model.graph().measured_step_ns();
   const bool named = hotspot->frame != trace::kNoRow;
   if (!named && share < kLeastPauseShare) return Judgement::Quiet();
+  const double times = static_cast<double>(hotspot->times) / steps;
+  const bool rare = !named && hotspot->line == StringId::kEmpty && times < 0.5;
+  if (rare && share < kLeastRareShare) return Judgement::Quiet();
 
   Finding finding;
   finding.id = "python-hotspot";
@@ -128,8 +146,7 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   std::string time = fmt::format("{} ms of a {} ms step ({:.0f} %)", ThreeDigits(gone / 1e6),
                                  ThreeDigits(model.graph().measured_step_ns() / 1e6), 100 * share);
   if (hotspot->times > 0) {
-    time += fmt::format(", in {} {} a step", Times(static_cast<double>(hotspot->times) / steps),
-                        named ? "calls" : "pauses");
+    time += fmt::format(", in {} {} a step", Times(times), named ? "calls" : "pauses");
   }
   finding.evidence.push_back(std::move(time));
   if (hotspot->computation != trace::kNoRow) {

@@ -17,7 +17,8 @@ namespace hone::importer {
 namespace {
 
 constexpr char kNotATrace[] =
-    "not a trace (expected PyTorch JSON or an Nsight Systems SQLite export); see hone help inputs";
+    "not a trace (expected PyTorch JSON, an Nsight Systems SQLite export or a recording of hone "
+    "run); see hone help inputs";
 
 bool LooksLikeTrace(const kineto::Window& first, bool array_form) {
   const std::string_view text = first.body;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "analyze/collective_source.h"
@@ -206,35 +208,82 @@ void DropFilled(const trace::IntervalSet& elsewhere, std::vector<Pause>& pauses)
   });
 }
 
+// A line that calls so many small operators a step does in a loop what one operator could do. No
+// model has as many layers as that.
+constexpr double kLoopCalls = 200;
+
+// Of the time of operators that were called in a loop, what the one that takes their place needs:
+// three programs on a CPU kept a tenth to a third of it.
+constexpr double kStillComputed = 0.25;
+
+// Rows of such operators, and all rows inside them: by their own account they compute, but what
+// they take is being called. Only where calls are known by their line, and nothing is launched.
+std::vector<std::uint8_t> CalledInLoops(const Model& model) {
+  const trace::Trace& trace = model.trace();
+  const analyze::CallSites sites(trace, model.lineage());
+  std::unordered_map<std::string_view, std::uint64_t> lines;  // calls
+  const auto counts = [&](RowId i) {
+    return model.lineage().top_op[i] == i && model.LaneOf(i) == 0 && model.InWindow(i);
+  };
+  std::vector<std::uint8_t> in_loop(trace.host.size(), 0);
+  if (trace.device.size() > 0) return in_loop;
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    if (counts(i) && trace.host.duration_ns[i] <= analyze::kDispatchPause) ++lines[sites.Of(i)];
+  }
+  const double least = kLoopCalls * static_cast<double>(model.graph().steps);
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    const RowId top = model.lineage().top_op[i];
+    if (top == i && counts(i)) {
+      // The few that took long were interrupted.
+      const std::string_view line = sites.Of(i);
+      in_loop[i] = !line.empty() && static_cast<double>(lines[line]) >= least ? 1 : 0;
+    } else if (top != kNoRow && top < i) {
+      in_loop[i] = in_loop[top];
+    }
+  }
+  return in_loop;
+}
+
 // Of the step thread: stretches longer than `least` that no operator, call or fetch covers. Those
 // that dispatching explains are the cost of getting to the next operator, unless samples tell.
 std::vector<Pause> CollectPauses(const Model& model, Nanos least) {
   const trace::Trace& trace = model.trace();
   const std::vector<std::uint8_t> others = OthersBusiness(model);
   const std::vector<std::uint8_t> computes = HostComputations(model);
+  const std::vector<std::uint8_t> in_loop = CalledInLoops(model);
   const trace::Thread& thread = trace.threads[model.graph().lanes[0].row];
   std::vector<Pause> pauses;
-  RowId first = kNoRow, before = kNoRow;
-  Nanos busy_until = model.graph().window.begin_ns;
+  RowId first = kNoRow, before = kNoRow, loop = kNoRow;
+  Nanos busy_until = model.graph().window.begin_ns, looped_ns = 0;
+  std::uint64_t looped = 0;
   for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
     const SliceKind kind = trace.host.kind[i];
     const bool busy = others[i] != 0 || kind == SliceKind::kOp || kind == SliceKind::kApi ||
                       kind == SliceKind::kOverhead || kind == SliceKind::kOs;
     if (!busy || computes[i] != 0 || !model.InWindow(i)) continue;
+    if (in_loop[i] != 0) {
+      if (loop == kNoRow) loop = i;
+      looped += model.lineage().top_op[i] == i ? 1 : 0;
+      looped_ns += model.lineage().top_op[i] == i ? trace.host.duration_ns[i] : 0;
+      continue;
+    }
     if (first == kNoRow) first = i;
     const Nanos start = trace.host.start_ns[i];
     if (start - busy_until > least) {
-      pauses.push_back({before, i, {busy_until, start}});
+      pauses.push_back({before, i, {busy_until, start}, looped_ns, looped});
     }
+    looped_ns = 0;
+    looped = 0;
     if (trace.host.end_ns(i) > busy_until) {
       if (start >= busy_until) before = i;
       busy_until = trace.host.end_ns(i);
     }
   }
-  // After the last step comes the first operator of the next.
+  // After the last step comes the first operator of the next; of a loop where there is no other.
+  if (first == kNoRow) first = loop;
   const Nanos end = model.graph().window.end_ns;
   if (first != kNoRow && end - busy_until > least) {
-    pauses.push_back({before, first, {busy_until, end}});
+    pauses.push_back({before, first, {busy_until, end}, looped_ns, looped});
   }
   DropFilled(OtherThreads(model), pauses);
   return pauses;
@@ -350,8 +399,13 @@ Known<Hotspot> BySamples(const Model& model) {
     if (fresh) share->second = sampled.Share(hotspot, after);
     if (share->second == 0) continue;
     its.push_back(pause);
-    spans.push_back({0, pause.span, 0, 1 - share->second});
-    gains.push_back(share->second * static_cast<double>(pause.span.length()));
+    const auto length = static_cast<double>(pause.span.length());
+    const double computing = kStillComputed * static_cast<double>(pause.looped_ns) / length;
+    const double gone = share->second * (1 - computing);
+    spans.push_back({0, pause.span, 0, 1 - gone});
+    gains.push_back(gone * length);
+    hotspot.looped += pause.looped;
+    hotspot.looped_ns += pause.looped_ns;
   }
   PutLongest(its, gains, hotspot);
   hotspot.cut = HostCut(model.graph(), std::move(spans));

@@ -25,8 +25,11 @@ struct Hotspot {
   std::uint64_t waiting_samples = 0;  // of the function's: the thread wanted no core
   trace::RowId computation = trace::kNoRow;  // the operator inside that computes most on the host
   std::uint64_t times = 0;  // calls of the function, or pauses between the two; 0: not known
-  HostCut cut;              // what the function's own code takes
-  double error = 0;         // of that time, relative: one standard deviation, where samples tell it
+  // Small operators in the pauses that a line calls in a loop, and their time.
+  std::uint64_t looped = 0;
+  Nanos looped_ns = 0;
+  HostCut cut;       // what the function's own code takes
+  double error = 0;  // of that time, relative: one standard deviation, where samples tell it
 };
 
 // On the thread of the steps. Absent: nothing takes kLeastShare of a step. Linear but for a sort.

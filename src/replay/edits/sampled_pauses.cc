@@ -38,17 +38,18 @@ SampledPauses::SampledPauses(const Model& model, const std::vector<Pause>& pause
   const std::uint32_t thread = model.graph().lanes[0].row;
   const trace::StackSamples& samples = trace_.samples;
   const trace::Interval& window = model.graph().window;
-  std::map<StringId, std::uint64_t> seen;  // samples at a line of the user's, wherever they are
+  // Samples at a line of the user's, wherever they are; of them inside a framework that it calls.
+  std::map<StringId, std::uint64_t> seen, called;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (samples.thread[i] != thread || samples.time_ns[i] < window.begin_ns ||
         samples.time_ns[i] >= window.end_ns) {
       continue;
     }
     const std::uint32_t user = code_.User(samples.frame[i]);
-    if (user != 0) ++seen[trace_.stack_frames.place[user]];
+    const std::uint32_t own = code_.Own(samples.frame[i]);
+    if (user != 0) ++(own != 0 ? seen : called)[trace_.stack_frames.place[user]];
     const Pause* const pause = At(pauses, samples.time_ns[i]);
     if (pause == nullptr) continue;
-    const std::uint32_t own = code_.Own(samples.frame[i]);
     for (Group* group : {&groups_[trace_.host.name[pause->after]], &all_}) {
       ++group->samples;
       if (own == 0) continue;
@@ -57,17 +58,21 @@ SampledPauses::SampledPauses(const Model& model, const std::vector<Pause>& pause
       count.waiting += samples.state[i] == trace::ThreadState::kWaiting ? 1 : 0;
     }
   }
-  DropLinesOfOperators(seen);
+  DropLinesThatCall(seen, called);
 }
 
-// A line that is inside operators or a framework for the most part calls them: what it takes
-// between them is the way from one to the next.
-void SampledPauses::DropLinesOfOperators(const std::map<StringId, std::uint64_t>& seen) {
+// A line that is inside operators for the most part calls them: what it takes between them is the
+// way from one to the next. One that calls a framework must have nearly all of its time for itself:
+// where a model returns, what it returned last is let go, with the graph of its backward pass.
+void SampledPauses::DropLinesThatCall(const std::map<StringId, std::uint64_t>& seen,
+                                      const std::map<StringId, std::uint64_t>& called) {
   std::map<StringId, std::uint64_t> paused;
   for (const auto& [row, count] : all_.rows) paused[trace_.stack_frames.place[row]] += count.all;
   const auto calls = [&](const auto& entry) {
     const StringId line = trace_.stack_frames.place[entry.first];
-    return 2 * paused.at(line) < seen.at(line);
+    const auto framework = called.find(line);
+    return 2 * paused.at(line) < seen.at(line) ||
+           (framework != called.end() && 4 * framework->second > paused.at(line));
   };
   for (auto& [name, group] : groups_) std::erase_if(group.rows, calls);
   std::erase_if(all_.rows, calls);

@@ -17,6 +17,9 @@ struct Pause {
   trace::RowId before = trace::kNoRow;  // kNoRow at the beginning of the window
   trace::RowId after = trace::kNoRow;
   trace::Interval span;
+  // Operators inside that a line calls in a loop: they count as part of the pause.
+  Nanos looped_ns = 0;
+  std::uint64_t looped = 0;
 };
 
 // Samples of the step thread, by the pause that they fell into. O(samples log pauses).
@@ -46,7 +49,8 @@ class SampledPauses {
     std::uint64_t samples = 0;
   };
 
-  void DropLinesOfOperators(const std::map<StringId, std::uint64_t>& seen);
+  void DropLinesThatCall(const std::map<StringId, std::uint64_t>& seen,
+                         const std::map<StringId, std::uint64_t>& called);
   Choice Innermost() const;
   Choice Outermost() const;
   bool Holds(StringId function, std::uint32_t row) const;
