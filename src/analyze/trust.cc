@@ -249,8 +249,14 @@ class Judge {
 
  private:
   // What hone's own recorder says about its recording. A process that was killed loses a tenth of a
-  // second and no trust; nor does a record in a hundred change a ranking.
+  // second and no trust, but who made a copy of half a file must hear of it; nor does a record in a
+  // hundred change a ranking.
   void Recording() {
+    if (const LossCount& open = trace_.losses[LossKind::kProcessKilled]; open.count > 0) {
+      Add(Verdict::kGood,
+          fmt::format("the {} ({}); {}", Describe(LossKind::kProcessKilled).what, open.first_detail,
+                      Describe(LossKind::kProcessKilled).help));
+    }
     const auto of_events = [&](std::uint64_t count) {
       return Share(static_cast<double>(count),
                    static_cast<double>(trace_.info.events_seen + count));
