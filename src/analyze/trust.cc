@@ -253,9 +253,8 @@ class Judge {
   // hundred change a ranking.
   void Recording() {
     if (const LossCount& open = trace_.losses[LossKind::kProcessKilled]; open.count > 0) {
-      Add(Verdict::kGood,
-          fmt::format("the {} ({}); {}", Describe(LossKind::kProcessKilled).what, open.first_detail,
-                      Describe(LossKind::kProcessKilled).help));
+      Add(Verdict::kGood, fmt::format("the {} ({}); {}", Describe(LossKind::kProcessKilled).what,
+                                      open.first_detail, Describe(LossKind::kProcessKilled).help));
     }
     const auto of_events = [&](std::uint64_t count) {
       return Share(static_cast<double>(count),

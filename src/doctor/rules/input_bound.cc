@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "analyze/source_frame.h"
 #include "base/text.h"
@@ -144,19 +143,32 @@ double WaitingSteps(const replay::Model& model) {
 
 bool HasDevice(const Case& the_case) { return the_case.facts.timeline.has_value(); }
 
-// Processes beside that of the steps in which our recorder saw batches being fetched; 0: unknown.
+// Processes beside that of the steps in which our recorder saw batches being fetched, as many as
+// there were at a time (each epoch may start new ones); 0: unknown.
 std::size_t WorkersSeen(const Case& the_case, const replay::Model& model) {
   const trace::Trace& trace = the_case.trace;
   const std::uint32_t steps = model.graph().lanes[0].row;
   if (trace.info.format != trace::Format::kHone || steps >= trace.threads.size()) return 0;
-  std::set<std::uint32_t> processes;
+  std::map<std::uint32_t, trace::Interval> seen;  // by process
   for (RowId i = 0; i < trace.host.size(); ++i) {
     if (trace.host.kind[i] != trace::SliceKind::kAnnotation) continue;
     const std::uint32_t process = trace.threads[trace.host.thread[i]].process;
-    if (process == trace.threads[steps].process || processes.contains(process)) continue;
-    if (trace.HostName(i) == "DataLoader.fetch") processes.insert(process);
+    if (process == trace.threads[steps].process || trace.HostName(i) != "DataLoader.fetch")
+      continue;
+    const trace::Interval fetch{trace.host.start_ns[i], trace.host.end_ns(i)};
+    trace::Interval& span = seen.try_emplace(process, fetch).first->second;
+    span.begin_ns = std::min(span.begin_ns, fetch.begin_ns);
+    span.end_ns = std::max(span.end_ns, fetch.end_ns);
   }
-  return processes.size();
+  std::size_t most = 0;
+  for (const auto& [process, one] : seen) {
+    const auto beside = [&](const auto& other) {
+      return other.second.begin_ns <= one.begin_ns && one.begin_ns < other.second.end_ns;
+    };
+    most =
+        std::max(most, static_cast<std::size_t>(std::count_if(seen.begin(), seen.end(), beside)));
+  }
+  return most;
 }
 
 std::string MoreWorkers(const Case& the_case, const replay::WorkerChoice& choice, std::size_t now) {

@@ -28,11 +28,12 @@ std::string FunctionOf(const std::string& place) {
 }
 
 void Sample(TraceSketch& sketch, double at, const std::vector<std::string>& stack,
-            trace::ThreadState state = trace::ThreadState::kRunning) {
+            trace::ThreadState state = trace::ThreadState::kRunning, int thread = -1) {
   trace::Builder& builder = sketch.builder();
   trace::SampleInput sample;
   sample.time_ns = TraceSketch::Ns(at);
-  sample.thread = builder.ThreadFor(1, TraceSketch::kMain);
+  sample.thread =
+      thread < 0 ? builder.ThreadFor(1, TraceSketch::kMain) : static_cast<std::uint16_t>(thread);
   sample.period_ns = 10 * kMillisecond;
   sample.state = state;
   std::uint32_t frame = 0;
@@ -271,6 +272,48 @@ TEST(SampledLoading, IsNamedWithTheLineThatLoads) {
   EXPECT_EQ(finding->evidence.back(),
             "30 of 50 samples of it are at data.py:7 (pack) and in what it calls");
   EXPECT_NE(finding->remedy.find("make data.py:7 (pack) cheaper"), std::string::npos);
+}
+
+// The step waits for two workers, which are at one line for the most part. `epochs`: each has new
+// ones.
+TraceSketch LoadedByWorkers(int epochs) {
+  const std::string fetch = std::string(kPackages) + "torch/utils/data/_utils/fetch.py(55): fetch";
+  TraceSketch sketch = Steps({});
+  trace::Builder& builder = sketch.builder();
+  builder.trace().info.format = trace::Format::kHone;
+  for (int i = 0; i < kSteps; ++i) {
+    const double begin = 1000 + i * kStep;
+    sketch.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", begin + 10,
+                      begin + kPause - 10);
+    for (int worker = 0; worker < 2; ++worker) {
+      const std::int64_t pid = 2 + worker + 2 * (i * epochs / kSteps);
+      trace::SliceInput slice;
+      slice.start_ns = TraceSketch::Ns(begin + worker);
+      slice.duration_ns = TraceSketch::Ns(kPause - 100);
+      slice.name = builder.Intern("DataLoader.fetch");
+      slice.kind = trace::SliceKind::kAnnotation;
+      slice.thread = builder.ThreadFor(pid, pid);
+      builder.Add(slice);
+      Sample(sketch, begin + 5000, {"worker.py(1): run", fetch, "data.py(7): unpack"},
+             trace::ThreadState::kRunning, slice.thread);
+    }
+  }
+  return sketch;
+}
+
+TEST(SampledLoading, OfWorkersIsNamedByTheirLineAndTheirNumber) {
+  for (const int epochs : {1, 2}) {
+    const Look look(LoadedByWorkers(epochs));
+    const Finding* finding = look.Find("input-bound");
+    ASSERT_NE(finding, nullptr);
+    EXPECT_TRUE(finding->title.ends_with("keep up, most of their time in unpack"))
+        << finding->title;
+    EXPECT_EQ(finding->where.front().source, "data.py:7 (unpack)");
+    EXPECT_NE(finding->remedy.find("num_workers=4, prefetch_factor=4)   # it has 2 now"),
+              std::string::npos)
+        << finding->remedy;
+    EXPECT_NE(finding->remedy.find("make data.py:7 (unpack) cheaper"), std::string::npos);
+  }
 }
 
 TEST(SampledCheckpoint, IsNamedWithItsLineAndNotAsAHotspot) {

@@ -100,6 +100,22 @@ std::vector<RowId> StartingFrames(const Model& model, trace::Interval span) {
   return frames;
 }
 
+// When each process beside that of the steps was first seen, sorted. Our own recorder follows the
+// workers; other traces have none.
+std::vector<Nanos> FirstSeen(const Model& model) {
+  const trace::Trace& trace = model.trace();
+  const std::uint32_t steps = trace.threads[model.graph().lanes[0].row].process;
+  std::vector<Nanos> first(trace.processes.size(), INT64_MAX);
+  for (const trace::Thread& thread : trace.threads) {
+    if (thread.process == steps || thread.first_slice == thread.last_slice) continue;
+    first[thread.process] =
+        std::min(first[thread.process], trace.host.start_ns[thread.first_slice]);
+  }
+  std::erase(first, INT64_MAX);
+  std::sort(first.begin(), first.end());
+  return first;
+}
+
 class PersistentWorkers : public Edit {
  public:
   // `rows`: the fetches around the restarts, sorted.
@@ -175,7 +191,11 @@ WorkerRestarts FindRestarts(const Model& model, trace::Interval span) {
   if (model.facts().loader->mode != analyze::LoaderMode::kWorkers) return found;
   if (fetches.size() < kLeastFetches) return found;
   const Nanos least = std::max(kLeastLength, kManyTimes * found.median_fetch_ns);
+  const std::vector<Nanos> workers = FirstSeen(model);
   for (const Fetch& fetch : fetches) {
+    // Where workers are followed, a slow batch of old ones is no start of new ones.
+    const auto next = std::lower_bound(workers.begin(), workers.end(), fetch.pause.begin_ns);
+    if (!workers.empty() && (next == workers.end() || *next > host.end_ns(fetch.row))) continue;
     if (fetch.pause.length() < kLeastPause) continue;
     // Without the fetch that ended the old workers only a long one of the new tells.
     if (fetch.before == kNoRow && host.duration_ns[fetch.row] < least) continue;
