@@ -191,8 +191,8 @@ Known<LoaderFacts> MeasureLoader(const trace::Trace& trace, const Steps& steps,
     const Nanos inside =
         trace::IntersectLength(trace::IntervalSet::Union(std::move(spans)), SteadySteps(steps));
     facts.per_step_ns = static_cast<double>(inside) / static_cast<double>(steps.steady_count());
-    if (steps.stats && steps.stats->median_ns > 0) {
-      facts.step_share = *facts.per_step_ns / static_cast<double>(steps.stats->median_ns);
+    if (steps.stats && steps.stats->mean_ns > 0) {
+      facts.step_share = *facts.per_step_ns / static_cast<double>(steps.stats->mean_ns);
     } else {
       facts.step_share = Known<double>::Absent("no step duration in this trace");
     }

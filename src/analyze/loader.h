@@ -25,7 +25,7 @@ struct LoaderFacts {
   std::uint64_t fetches = 0;
   Nanos total_ns = 0, mean_ns = 0, p95_ns = 0, max_ns = 0;
   Known<double> per_step_ns;    // mean inside steady steps
-  Known<double> step_share;     // of the median step
+  Known<double> step_share;     // of the mean step
   Known<Nanos> device_idle_ns;  // steady idle time blamed on the loader
 };
 

@@ -93,6 +93,11 @@ const char* StepSourceName(StepSource source) {
   return "none";
 }
 
+bool MedianSpeaksForMean(Nanos median_ns, Nanos mean_ns) {
+  const auto median = static_cast<double>(median_ns);
+  return std::abs(static_cast<double>(mean_ns) - median) <= kAlike * median;
+}
+
 Steps FindSteps(const trace::Trace& trace) {
   Steps found;
   struct Attempt {

@@ -30,9 +30,16 @@ struct Step {
   bool warm_up = false;       // told apart by rule; warm-up steps count in no steady figure
 };
 
+// How far the mean of steps may lie from their median, as a share of it, before the median says too
+// little: a few slow steps then take much of the time, which a median cannot see.
+inline constexpr double kAlike = 0.1;
+// Where it does not, the mean leads and the median stands beside it, in every report.
+bool MedianSpeaksForMean(Nanos median_ns, Nanos mean_ns);
+
 struct StepStats {  // over steady steps
   std::size_t count = 0;
   Nanos median_ns = 0, mean_ns = 0, p95_ns = 0, min_ns = 0, max_ns = 0;
+  bool alike() const { return MedianSpeaksForMean(median_ns, mean_ns); }
 };
 
 struct Steps {

@@ -75,7 +75,7 @@ struct Diff {
   Setup setup;
   Basis basis = Basis::kStep;
   std::string why_seconds;  // where basis is kSecond
-  Known<StepChange> step;   // medians, and whether it is noise
+  Known<StepChange> step;   // medians or means, and whether it is noise
   Account account = Account::kDevice;
   std::string why_host;                               // where account is kHost
   std::size_t devices_before = 0, devices_after = 0;  // with work; the busiest is compared

@@ -116,10 +116,10 @@ std::string Shown(Metric metric, double value) {
 }
 
 // "the step went from 100 ms to 105 ms (+5.0 %)".
-std::string Story(const MetricInfo& info, double before, double after) {
-  const std::string from = Shown(info.metric, before), to = Shown(info.metric, after);
-  if (from == to) return fmt::format("{} stayed at {}", info.text, to);
-  std::string story = fmt::format("{} went from {} to {}", info.text, from, to);
+std::string Story(Metric metric, std::string_view what, double before, double after) {
+  const std::string from = Shown(metric, before), to = Shown(metric, after);
+  if (from == to) return fmt::format("{} stayed at {}", what, to);
+  std::string story = fmt::format("{} went from {} to {}", what, from, to);
   if (before > 0) {
     const double change = (after / before - 1) * 100;
     story += fmt::format(" ({}{} %)", change < 0 ? "" : "+",
@@ -142,10 +142,14 @@ GateResult JudgeStep(const Condition& condition, const Diff& diff) {
   const StepChange& step = *diff.step;
   const auto before = static_cast<double>(step.before_ns);
   const auto after = static_cast<double>(step.after_ns);
-  const std::string story = Story(InfoOf(Metric::kSlower), before, after);
+  const std::string story =
+      Story(Metric::kSlower, step.by_mean ? "the mean step" : InfoOf(Metric::kSlower).text, before,
+            after);
   if (!Exceeds(condition, before, after)) {
     result.state = GateState::kPassed;
     result.why = story;
+  } else if (step.verdict == Verdict::kUnsure && step.range) {
+    result.why = fmt::format("{}, but steps differ too much to tell", story);
   } else if (step.verdict == Verdict::kUnsure) {
     result.why = fmt::format("{}, but nobody knows the noise: {}", story, step.range.why_not());
   } else if (step.verdict == Verdict::kSlower) {
@@ -195,7 +199,7 @@ GateResult Judge(const Condition& condition, const Diff& diff) {
     }
     result.state =
         Exceeds(condition, *figure.before, *figure.after) ? GateState::kFailed : GateState::kPassed;
-    result.why = Story(info, *figure.before, *figure.after);
+    result.why = Story(info.metric, info.text, *figure.before, *figure.after);
   }
   return result;
 }

@@ -13,7 +13,7 @@
 namespace hone::diff {
 
 enum class Metric : std::uint8_t {
-  kSlower,    // median step
+  kSlower,    // the step that diff leads with
   kMemory,    // peak allocated
   kReserved,  // peak reserved
   kKernels,   // a step

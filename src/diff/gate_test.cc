@@ -76,6 +76,20 @@ TEST(Gate, TooFewStepsNeitherPassNorFailWhatGrew) {
   EXPECT_EQ(result.why, "no steps in either recording");
 }
 
+TEST(Gate, MeansAreNamedAndMayNotBeTold) {
+  Diff diff = Steps(1'000'000, 2'000'000, Verdict::kSlower);
+  diff.step->by_mean = true;
+  const Condition slower = (*ParseConditions("slower=3%"))[0];
+  EXPECT_EQ(Judge(slower, diff).why,
+            "the mean step went from 1.00 ms to 2.00 ms (+100 %), beyond noise");
+  diff.step->verdict = Verdict::kUnsure;
+  const GateResult unsure = Judge(slower, diff);
+  EXPECT_EQ(unsure.state, GateState::kUnknown);
+  EXPECT_EQ(
+      unsure.why,
+      "the mean step went from 1.00 ms to 2.00 ms (+100 %), but steps differ too much to tell");
+}
+
 TEST(Gate, CountsAndBytesAreComparedAsTheyAre) {
   Diff diff;
   diff.figures.push_back({"kernels", "kernels a step", FigureUnit::kCount, 100.0, 120.0});

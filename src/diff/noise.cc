@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "analyze/steps.h"
 #include "base/check.h"
 #include "base/text.h"
 
@@ -18,7 +19,7 @@ namespace {
 // So that the 2.5 % and 97.5 % quantiles are single values, and turning the sides round turns the
 // interval round to the last digit.
 constexpr std::size_t kManyResamples = 1001, kFewResamples = 401;
-constexpr std::size_t kManyUpTo = 5'000;  // steps; beyond that the median hardly moves
+constexpr std::size_t kManyUpTo = 5'000;  // steps; beyond that neither figure moves much
 
 Nanos MedianOf(std::vector<Nanos>& values) {
   const std::size_t middle = values.size() / 2;
@@ -28,6 +29,15 @@ Nanos MedianOf(std::vector<Nanos>& values) {
   const Nanos below = *std::max_element(values.begin(), at);
   return below + (*at - below) / 2;
 }
+
+Nanos MeanOf(std::vector<Nanos>& values) {
+  double sum = 0;
+  for (const Nanos value : values) sum += static_cast<double>(value);
+  return std::llround(sum / static_cast<double>(values.size()));
+}
+
+// Of steps, which it may put in another order.
+using StepFigure = Nanos (*)(std::vector<Nanos>& steps);
 
 // Seeded by what is resampled, not by the side it stands on.
 std::uint64_t SeedOf(std::span<const Nanos> steps) {
@@ -40,27 +50,58 @@ std::uint64_t SeedOf(std::span<const Nanos> steps) {
   return hash;
 }
 
-// Medians of resampled recordings: the circular block bootstrap, since neighbouring steps are
-// alike (clocks, caches, the input). Blocks of n^(1/3), the usual order.
+// Blocks of n^(1/3), the usual order.
 std::size_t BlockLength(std::size_t steps) {
   if (steps < 8) return 1;  // or blocks would be half of the sample
   return static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(steps))));
 }
 
-std::vector<Nanos> ResampleMedians(std::span<const Nanos> steps, std::size_t resamples) {
-  const std::size_t n = steps.size(), length = BlockLength(n);
+// The figure of resampled recordings of `n` steps: the circular block bootstrap, since neighbouring
+// steps are alike (clocks, caches, the input).
+std::vector<Nanos> Resample(std::span<const Nanos> steps, std::size_t n, StepFigure figure,
+                            std::size_t resamples) {
+  const std::size_t length = BlockLength(n);
   std::mt19937_64 random(SeedOf(steps));
-  std::vector<Nanos> medians, sample(n);
-  medians.reserve(resamples);
+  std::vector<Nanos> figures, sample(n);
+  figures.reserve(resamples);
   for (std::size_t r = 0; r < resamples; ++r) {
     for (std::size_t i = 0; i < n;) {
       // Not std::uniform_int_distribution: its numbers differ between libraries.
-      const std::size_t start = random() % n;
-      for (std::size_t k = 0; k < length && i < n; ++k) sample[i++] = steps[(start + k) % n];
+      const std::size_t start = random() % steps.size();
+      for (std::size_t k = 0; k < length && i < n; ++k) {
+        sample[i++] = steps[(start + k) % steps.size()];
+      }
     }
-    medians.push_back(MedianOf(sample));
+    figures.push_back(figure(sample));
   }
-  return medians;
+  return figures;
+}
+
+// The middle 95 % of the differences, pair by pair.
+DifferenceRange MiddleOf(const std::vector<Nanos>& before, const std::vector<Nanos>& after) {
+  std::vector<Nanos> differences(after);
+  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= before[i];
+  std::sort(differences.begin(), differences.end());
+  const std::size_t tail = (differences.size() - 1) / 40;
+  return {differences[tail], differences[differences.size() - 1 - tail]};
+}
+
+// How far two recordings' means lie apart by chance, had both the same slow steps: both are drawn
+// from what the steps of both take beyond their own median. A side that happened to have no slow
+// step would otherwise be sure never to have one, and four slow steps against none be called a
+// change, which one program shows in one of eight pairs of runs.
+DifferenceRange ChanceOf(std::span<const Nanos> before, std::span<const Nanos> after,
+                         const StepChange& change, std::size_t resamples) {
+  std::vector<Nanos> a, b;
+  for (const Nanos step : before) a.push_back(step - change.before_median_ns);
+  for (const Nanos step : after) b.push_back(step - change.after_median_ns);
+  const auto joined = [](std::vector<Nanos> first, const std::vector<Nanos>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  };
+  // Each with its own steps first, so that swapped sides draw the same.
+  return MiddleOf(Resample(joined(a, b), a.size(), MeanOf, resamples),
+                  Resample(joined(b, a), b.size(), MeanOf, resamples));
 }
 
 // Student's t, 97.5 %, over the normal's 1.96: few steps underrate their own spread, and the
@@ -89,7 +130,13 @@ Verdict Judge(const StepChange& change) {
   if (!change.range) return Verdict::kUnsure;
   if (change.range->low_ns > 0) return Verdict::kSlower;
   if (change.range->high_ns < 0) return Verdict::kFaster;
-  return Verdict::kWithinNoise;
+  if (!change.by_mean) return Verdict::kWithinNoise;
+  // Where few slow steps decide, the range may hold anything: then that no change shows is no news.
+  const double clear =
+      analyze::kAlike * static_cast<double>(std::max(change.before_ns, change.after_ns));
+  const bool wide = static_cast<double>(-change.range->low_ns) > clear ||
+                    static_cast<double>(change.range->high_ns) > clear;
+  return wide ? Verdict::kUnsure : Verdict::kWithinNoise;
 }
 
 }  // namespace
@@ -110,8 +157,13 @@ StepChange CompareSteps(std::span<const Nanos> before, std::span<const Nanos> af
   std::vector<Nanos> a(before.begin(), before.end()), b(after.begin(), after.end());
   change.before_steps = a.size();
   change.after_steps = b.size();
-  change.before_ns = MedianOf(a);
-  change.after_ns = MedianOf(b);
+  change.before_median_ns = MedianOf(a);
+  change.after_median_ns = MedianOf(b);
+  change.by_mean = !analyze::MedianSpeaksForMean(change.before_median_ns, MeanOf(a)) ||
+                   !analyze::MedianSpeaksForMean(change.after_median_ns, MeanOf(b));
+  const StepFigure figure = change.by_mean ? MeanOf : MedianOf;
+  change.before_ns = figure(a);
+  change.after_ns = figure(b);
   const std::size_t least = std::min(a.size(), b.size());
   if (least < kLeastSteps) {
     change.range = Known<DifferenceRange>::Absent(fmt::format(
@@ -121,18 +173,21 @@ StepChange CompareSteps(std::span<const Nanos> before, std::span<const Nanos> af
   }
   const std::size_t resamples =
       std::max(a.size(), b.size()) <= kManyUpTo ? kManyResamples : kFewResamples;
-  const std::vector<Nanos> of_a = ResampleMedians(before, resamples);
-  std::vector<Nanos> differences = ResampleMedians(after, resamples);
-  for (std::size_t i = 0; i < resamples; ++i) differences[i] -= of_a[i];
-  std::sort(differences.begin(), differences.end());
-  const std::size_t tail = (resamples - 1) / 40;
+  const DifferenceRange middle = MiddleOf(Resample(before, a.size(), figure, resamples),
+                                          Resample(after, b.size(), figure, resamples));
   const Nanos delta = change.delta_ns();
   const double factor = SmallSampleFactor(least);
   const double floor =
       kRunSpread * static_cast<double>(std::max(change.before_ns, change.after_ns));
   // A quantile on the wrong side of the difference is no width at all.
-  const Nanos below = std::max<Nanos>(0, delta - differences[tail]);
-  const Nanos above = std::max<Nanos>(0, differences[resamples - 1 - tail] - delta);
+  Nanos below = std::max<Nanos>(0, delta - middle.low_ns);
+  Nanos above = std::max<Nanos>(0, middle.high_ns - delta);
+  if (change.by_mean) {
+    // 0 is left out only where chance would not reach as far as the difference.
+    const DifferenceRange chance = ChanceOf(before, after, change, resamples);
+    below = std::max(below, chance.high_ns);
+    above = std::max(above, -chance.low_ns);
+  }
   change.range =
       DifferenceRange{delta - Widen(below, factor, floor), delta + Widen(above, factor, floor)};
   change.verdict = Judge(change);

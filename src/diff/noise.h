@@ -16,7 +16,7 @@ enum class Verdict : std::uint8_t {
   kFaster,
   kSlower,
   kWithinNoise,  // no difference that the noise would not give by itself
-  kUnsure,       // too few steps to know the noise
+  kUnsure,       // too few steps to know the noise, or too much of it (with a range)
 };
 const char* VerdictName(Verdict verdict);  // "within-noise"
 
@@ -27,8 +27,11 @@ struct DifferenceRange {
 
 struct StepChange {
   std::size_t before_steps = 0, after_steps = 0;  // steady ones
-  Nanos before_ns = 0, after_ns = 0;              // medians
-  Known<DifferenceRange> range;                   // absent: why the noise is not known
+  // Whether the means are compared: on a side the median does not speak for them.
+  bool by_mean = false;
+  Nanos before_ns = 0, after_ns = 0;  // what is compared: medians, or means
+  Nanos before_median_ns = 0, after_median_ns = 0;
+  Known<DifferenceRange> range;  // of what is compared; absent: why the noise is not known
   Verdict verdict = Verdict::kUnsure;
   Nanos delta_ns() const { return after_ns - before_ns; }
 };
@@ -40,7 +43,8 @@ inline constexpr std::size_t kLeastSteps = 3;
 inline constexpr double kRunSpread = 0.015;
 
 // Lengths of the steady steps in time order; none may be empty. Deterministic, and turned round
-// exactly when the sides are swapped. O(steps · resamples), at most some ten million draws.
+// exactly when the sides are swapped. O(steps · resamples), at most some ten million draws (four
+// times as many where means are compared).
 StepChange CompareSteps(std::span<const Nanos> before, std::span<const Nanos> after);
 
 }  // namespace hone::diff

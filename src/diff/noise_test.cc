@@ -119,5 +119,82 @@ TEST(Noise, ManyStepsAreComparedToo) {
   EXPECT_EQ(CompareSteps(a, b).verdict, Verdict::kSlower);
 }
 
+// Steps of 1 ms, of which one in `every` takes 150: a program that compiles again now and then.
+std::vector<Nanos> WithSlowSteps(std::size_t steps, std::uint64_t every, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Nanos> lengths;
+  for (std::size_t i = 0; i < steps; ++i) {
+    const Nanos usual = 980'000 + static_cast<Nanos>(random() % 40'000);
+    lengths.push_back(random() % every == 0 ? 150 * usual : usual);
+  }
+  return lengths;
+}
+
+TEST(Noise, WhatSlowStepsTakeIsComparedByTheMean) {
+  std::vector<Nanos> before(60, 1'000'000), after(120, 1'000'000);
+  for (std::size_t i = 5; i < before.size(); i += 9) before[i] = 100'000'000;  // seven
+  for (const std::size_t i : {20, 80}) after[i] = 3'000'000;
+  const StepChange change = CompareSteps(before, after);
+  EXPECT_TRUE(change.by_mean);
+  EXPECT_EQ(change.before_median_ns, change.after_median_ns);
+  EXPECT_EQ(change.before_ns, 12'550'000);
+  EXPECT_EQ(change.after_ns, 1'033'333);  // alike by itself: one side is enough
+  EXPECT_EQ(change.verdict, Verdict::kFaster);
+  EXPECT_LE(change.range->low_ns, change.delta_ns());
+  EXPECT_GE(change.range->high_ns, change.delta_ns());
+  EXPECT_EQ(CompareSteps(after, before).verdict, Verdict::kSlower);
+  EXPECT_EQ(CompareSteps(after, before).range->low_ns, -change.range->high_ns);
+}
+
+TEST(Noise, FewSlowStepsAgainstNoneCannotBeTold) {
+  const std::vector<Nanos> none(60, 1'000'000);
+  for (const std::size_t slow : {1, 2, 4}) {
+    std::vector<Nanos> some = none;
+    for (std::size_t i = 0; i < slow; ++i) some[7 + 14 * i] = 150'000'000;
+    const StepChange change = CompareSteps(some, none);
+    EXPECT_TRUE(change.by_mean);
+    EXPECT_EQ(change.verdict, Verdict::kUnsure) << slow << " slow steps";
+    EXPECT_GE(change.range->high_ns, 0);
+  }
+}
+
+TEST(Noise, TwoRunsOfOneProgramWithSlowStepsSeldomCryChange) {
+  for (const std::size_t steps : {12, 60, 120}) {
+    int alarms = 0;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      const StepChange change =
+          CompareSteps(WithSlowSteps(steps, 12, 2 * i), WithSlowSteps(steps, 12, 2 * i + 1));
+      if (change.verdict == Verdict::kFaster || change.verdict == Verdict::kSlower) ++alarms;
+    }
+    EXPECT_LE(alarms, 14) << steps << " steps";
+  }
+}
+
+TEST(Noise, OneSlowStepDoesNotHideThatAllAreFaster) {
+  const std::vector<Nanos> before = {500, 501, 499, 1000, 500, 502, 500, 498}, after(8, 300);
+  const StepChange change = CompareSteps(before, after);
+  EXPECT_TRUE(change.by_mean);
+  EXPECT_EQ(change.verdict, Verdict::kFaster);
+}
+
+TEST(Noise, TheSameSlowStepsAreNoChangeAtAll) {
+  const std::vector<Nanos> steps = WithSlowSteps(60, 10, 4);
+  const StepChange change = CompareSteps(steps, steps);
+  EXPECT_TRUE(change.by_mean);
+  EXPECT_EQ(change.delta_ns(), 0);
+  EXPECT_EQ(change.verdict, Verdict::kWithinNoise);
+}
+
+TEST(Noise, PlainStepsAreComparedByTheMedian) {
+  const std::vector<Nanos> before = {100, 101, 99, 100, 109, 100}, after = {50, 51, 50, 50, 49, 58};
+  const StepChange change = CompareSteps(before, after);
+  EXPECT_FALSE(change.by_mean);
+  EXPECT_EQ(change.before_ns, 100);
+  EXPECT_EQ(change.after_ns, 50);
+  EXPECT_EQ(change.before_median_ns, 100);
+  EXPECT_EQ(change.after_median_ns, 50);
+  EXPECT_EQ(change.verdict, Verdict::kFaster);
+}
+
 }  // namespace
 }  // namespace hone::diff

@@ -104,11 +104,14 @@ class JsonDiff {
     const diff::StepChange& step = *diff_.step;
     json_.BeginObject();
     json_.Field("verdict", diff::VerdictName(step.verdict));
+    json_.Field("of", step.by_mean ? "mean" : "median");
     Fields({step.before_ns, step.after_ns});
     json_.Key("change_pct");
     step.before_ns > 0 ? json_.Double(100.0 * static_cast<double>(step.delta_ns()) /
                                       static_cast<double>(step.before_ns))
                        : json_.Null();
+    json_.FieldMillis("before_median_ms", step.before_median_ns);
+    json_.FieldMillis("after_median_ms", step.after_median_ns);
     json_.Key("range_ms");
     if (step.range) {
       json_.BeginObject(Layout::kInline);

@@ -127,7 +127,9 @@ std::vector<PartRow> ShownParts(const diff::Diff& diff) {
 }
 
 const char* CausesTitle(const diff::Diff& diff) {
-  const bool changed = diff.step && diff.step->verdict != diff::Verdict::kWithinNoise;
+  // A known range that leaves open which is faster names no culprit.
+  const bool open = diff.step && diff.step->range && diff.step->verdict == diff::Verdict::kUnsure;
+  const bool changed = diff.step && diff.step->verdict != diff::Verdict::kWithinNoise && !open;
   return changed ? "what did it" : "what changed most";
 }
 

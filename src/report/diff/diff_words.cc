@@ -62,6 +62,7 @@ std::string VerdictText(const diff::Diff& diff) {
     case diff::Verdict::kSlower: return size + " slower";
     case diff::Verdict::kWithinNoise: return "no change beyond noise";
     case diff::Verdict::kUnsure:
+      if (diff.step->range) return "cannot tell which is faster";
       if (before == after) return "no change, but too few steps to be sure";
       return fmt::format("{} {}, but too few steps to be sure", size, slower ? "slower" : "faster");
   }
@@ -85,8 +86,14 @@ std::string StepText(const diff::StepChange& step, const Style& style) {
   const double change = after - before;
   const std::string size = MillisText(std::abs(change));
   const std::string sign = change > 0 ? "+" : change < 0 ? Minus("-", style) : "";
-  return fmt::format("step {}{}{} ms ({}{} ms, {})", MillisText(before), style.arrow(),
-                     MillisText(after), sign, size, SignedShare(before, after, style));
+  const auto from_to = [&](Nanos from, Nanos to) {
+    return fmt::format("{}{}{} ms", MillisText(static_cast<double>(from)), style.arrow(),
+                       MillisText(static_cast<double>(to)));
+  };
+  const std::string median =
+      step.by_mean ? "; median " + from_to(step.before_median_ns, step.after_median_ns) : "";
+  return fmt::format("step {} ({}{} ms, {}{})", from_to(step.before_ns, step.after_ns), sign, size,
+                     SignedShare(before, after, style), median);
 }
 
 std::string NoiseText(const diff::StepChange& step, const Style& style) {
@@ -100,8 +107,10 @@ std::string NoiseText(const diff::StepChange& step, const Style& style) {
           ? fmt::format("{} steady steps each", step.before_steps)
           : fmt::format("{} and {} steady steps", step.before_steps, step.after_steps);
   return fmt::format(
-      "the change lies between {} and {} ms (95 %), by {} and the {} that quiet runs differ by",
-      millis(step.range->low_ns), millis(step.range->high_ns), steps, Percent(diff::kRunSpread));
+      "the change{} lies between {} and {} ms (95 %), by {} and the {} that quiet runs differ by{}",
+      step.by_mean ? " of the mean" : "", millis(step.range->low_ns), millis(step.range->high_ns),
+      steps, Percent(diff::kRunSpread),
+      step.verdict == diff::Verdict::kUnsure ? "; steps differ too much to tell: record more" : "");
 }
 
 std::vector<std::string> BasisNotes(const diff::Diff& diff) {

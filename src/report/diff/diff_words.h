@@ -23,7 +23,8 @@ std::string SignedShare(double before, double after, const Style& style);
 // "6.0x faster", "5.2 % slower", "no change beyond noise", "cannot tell".
 std::string VerdictText(const diff::Diff& diff);
 Tone ToneOf(const diff::Diff& diff);
-// "step 196 → 32.9 ms (-163 ms, -83.2 %)".
+// "step 196 → 32.9 ms (-163 ms, -83.2 %)"; where means are compared, with the medians:
+// "step 18.6 → 0.687 ms (-17.9 ms, -96.3 %; median 1.14 → 0.682 ms)".
 std::string StepText(const diff::StepChange& step, const Style& style);
 // Between which bounds the difference lies, and from how much data; or why nobody knows.
 std::string NoiseText(const diff::StepChange& step, const Style& style);

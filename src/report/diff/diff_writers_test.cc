@@ -163,9 +163,34 @@ TEST(DiffWords, SaysByHowMuch) {
   EXPECT_EQ(say(1000, 900, diff::Verdict::kFaster), "10.0 % faster");
   EXPECT_EQ(say(1000, 1052, diff::Verdict::kSlower), "5.2 % slower");
   EXPECT_EQ(say(1000, 1001, diff::Verdict::kWithinNoise), "no change beyond noise");
+  step.range = Known<diff::DifferenceRange>::Absent("2 steady steps");
   EXPECT_EQ(say(1000, 1000, diff::Verdict::kUnsure), "no change, but too few steps to be sure");
   diff.step = Known<diff::StepChange>::Absent("no steps");
   EXPECT_EQ(VerdictText(diff), "cannot tell which is faster");
+}
+
+TEST(DiffWords, NamesTheMediansBesideMeans) {
+  diff::Diff diff;
+  diff::StepChange step;
+  step.before_steps = step.after_steps = 60;
+  step.before_ns = 18'600'000;
+  step.after_ns = 700'000;
+  step.before_median_ns = 1'140'000;
+  step.after_median_ns = 680'000;
+  step.range = diff::DifferenceRange{-30'000'000, 5'000'000};
+  step.verdict = diff::Verdict::kUnsure;
+  Style style;
+  style.utf8 = false;
+  EXPECT_EQ(StepText(step, style).find("median"), std::string::npos);
+  EXPECT_EQ(NoiseText(step, style).find("mean"), std::string::npos);
+  step.by_mean = true;
+  diff.step = step;
+  EXPECT_EQ(VerdictText(diff), "cannot tell which is faster");
+  EXPECT_NE(StepText(step, style).find("-96.2 %; median 1.14 -> 0.680 ms)"), std::string::npos)
+      << StepText(step, style);
+  EXPECT_NE(NoiseText(step, style).find("the change of the mean lies between -30.0 and +5.00 ms"),
+            std::string::npos)
+      << NoiseText(step, style);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -77,10 +76,8 @@ std::string StepsText(const analyze::Steps& steps) {
                         steps.warm_up_count);
   if (!steps.stats) return text;
   text += steps.warm_up_count == 0 ? " of " : ", ";
-  constexpr double kAlike = 0.1;
   const analyze::StepStats& stats = *steps.stats;
-  const auto median = static_cast<double>(stats.median_ns);
-  const bool alike = std::abs(static_cast<double>(stats.mean_ns) - median) <= kAlike * median;
+  const bool alike = stats.alike();
   text += HumanDuration(alike ? stats.median_ns : stats.mean_ns);
   if (stats.count > 1) {
     text += fmt::format(" ({}p95 {})",
