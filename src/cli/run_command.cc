@@ -230,8 +230,8 @@ int RunCommand::Run(Console& console) {
   plan.notes = environment.notes;
   plan.answer = answer_;
   RunListener listener(plan, &*sampler, console);
-  const int status =
-      session->Run(started.pid, *control, {plan.every, seconds_ > 0, plan.analyze}, listener);
+  const int status = session->Run(started.pid, *control,
+                                  {plan.every, seconds_ > 0, plan.analyze, command_}, listener);
   return record::ExitCodeOf(status);
 }
 

@@ -12,7 +12,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <utility>
+
+#include "record/signal_relay.h"
+#include "record/signal_sentinel.h"
 
 namespace hone::record {
 namespace {
@@ -24,12 +28,22 @@ constexpr auto kTick = 100ms;
 // After the program's end: what it left running closes its windows within this, or is cut off.
 constexpr auto kLinger = 1500ms;
 
-// Passed on to the program unless its terminal has told it already.
+// Passed on to the program unless it has been told already.
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 bool Ignored(const InheritedSignals& inherited, int number) {
   return std::find(inherited.ignored.begin(), inherited.ignored.end(), number) !=
          inherited.ignored.end();
+}
+
+sigset_t ForwardedSet(const InheritedSignals& inherited) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : kForwarded) {
+    // A blocked signal reaches us even where it is ignored (nohup); it must not.
+    if (!Ignored(inherited, number)) ::sigaddset(&set, number);
+  }
+  return set;
 }
 
 // The kernel tells the whole foreground group of a terminal; a person's kill tells one process.
@@ -55,6 +69,8 @@ struct Session::Course {
   bool answered = false;    // the full answer was tried
   bool told_start = false;  // of a program that has made no step yet
   int interrupts = 0;
+  SignalSentinel sentinel{};
+  SignalRelay relay{};
   Clock::time_point next_tick = Clock::now() + kTick;
 
   // Nothing more will be recorded: no reason to wake up before the program ends.
@@ -97,6 +113,8 @@ struct Session::Course {
       } else if (pid == analysis) {
         analysis = -1;
         listener.Analyzed(closing, how, aborted);
+      } else {
+        sentinel.Reaped(pid);
       }
     }
   }
@@ -110,16 +128,44 @@ struct Session::Course {
       if (stop) Abort();
       return;
     }
-    if (!TerminalToldIt(info)) ::kill(program, number);
+    if (!TerminalToldIt(info)) PassOnIfAlone(number);
     if (stop && ++interrupts > 1) Abort();
   }
 
+  // What our group gets does not reach a program that has left it, so all of it is passed on.
+  void PassOnIfAlone(int number) {
+    if (sentinel.runs() && ::getpgid(program) == ::getpgrp()) {
+      relay.Took(number, Clock::now());
+    } else {
+      ::kill(program, number);
+    }
+  }
+
+  void PassOnWhatIsDue() {
+    const Clock::time_point now = Clock::now();
+    sentinel.Listen(relay, now);
+    if (relay.Asks(now) && !sentinel.Ask()) relay.Answered();
+    for (const int number : relay.PassOn(now)) ::kill(program, number);
+  }
+
+  // Until a signal, at most `timeout` (negative: for ever), at most until one is to be passed on.
+  void Wait(std::chrono::milliseconds timeout) const {
+    const std::optional<Clock::time_point> next = running ? relay.next() : std::nullopt;
+    if (next) {
+      const auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()),
+                                 std::chrono::milliseconds(0));
+      timeout = timeout < 0ms ? left : std::min(timeout, left);
+    }
+    pollfd waiting[] = {{signals, POLLIN, 0}, {sentinel.fd(), POLLIN, 0}};
+    ::poll(waiting, 2, static_cast<int>(timeout.count()));
+  }
+
   void TakeSignals(std::chrono::milliseconds timeout) {
-    pollfd waiting{signals, POLLIN, 0};
-    ::poll(&waiting, 1, static_cast<int>(timeout.count()));
+    Wait(timeout);
     signalfd_siginfo info{};
     while (::read(signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) Take(info);
     Reap();
+    if (running) PassOnWhatIsDue();
   }
 
   void Tick() {
@@ -159,12 +205,16 @@ struct Session::Course {
   }
 
   int Run() {
+    // Not before the program: a signal to the group that comes between the two reaches it twice,
+    // which a program that has just started takes as one; the other way round it would get none.
+    sentinel.Start(ForwardedSet(inherited), options.command);
     while (running) {
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(next_tick - Clock::now());
       TakeSignals(Idle() ? -1ms : std::clamp<std::chrono::milliseconds>(left, 0ms, kTick));
       if (running && !Idle() && Clock::now() >= next_tick) Tick();
     }
+    sentinel.End();
     if (!Idle()) {
       Look();
       Linger();
@@ -196,12 +246,7 @@ Session::~Session() {
 
 Result<Session> Session::Prepare() {
   InheritedSignals inherited = CurrentSignals();
-  sigset_t ours;
-  ::sigemptyset(&ours);
-  for (const int number : kForwarded) {
-    // A blocked signal reaches us even where it is ignored (nohup); it must not.
-    if (!Ignored(inherited, number)) ::sigaddset(&ours, number);
-  }
+  sigset_t ours = ForwardedSet(inherited);
   // Ignored, it would make children vanish without a status.
   std::signal(SIGCHLD, SIG_DFL);
   // A limit on the size of files ends the recording, not the launcher.

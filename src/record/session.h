@@ -4,11 +4,13 @@
 //
 // One thread, one poll(2). The analysis is a forked process of its own: it can be aborted, it may
 // run out of memory without taking the exit code along, and its memory is gone when it ends. Once
-// everything is recorded and analyzed, the launcher sleeps until the program ends.
+// everything is recorded and analyzed, the launcher sleeps until the program ends. A second process
+// says which signals the program has got without us (signal_sentinel.h).
 #pragma once
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -38,6 +40,7 @@ struct SessionOptions {
   bool every = false;  // windows come again and again
   bool timed = false;  // a window is over after a time, whatever the program does
   bool analyze = true;
+  std::vector<std::string> command{};  // the program's, as it ends our own command line
 };
 
 class Session {

@@ -123,6 +123,34 @@ class Case(unittest.TestCase):
         return json.loads(report.read_text())
 
 
+SENTINEL = "signal-sentinel"
+
+
+def name_of(pid):
+    """As ps says it; None: gone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
+    except OSError:
+        return None
+
+
+def children(pid):
+    """The oldest first: of hone that is the program."""
+    try:
+        words = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [int(word) for word in words]
+
+
+def sentinel_of(process):
+    """The process that says which signals were sent to all; hone starts it after the program."""
+    def look():
+        return [pid for pid in children(process.pid) if name_of(pid) == SENTINEL]
+    (sentinel,) = wait_for(look)
+    return sentinel
+
+
 def wait_for(what, seconds=30):
     """Until what() is true."""
     deadline = time.monotonic() + seconds

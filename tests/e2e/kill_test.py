@@ -36,8 +36,7 @@ class Kill(harness.Case):
                     batch[i] = (process, start + moment)
             for process, moment in sorted(batch, key=lambda item: item[1]):
                 time.sleep(max(0, moment - time.monotonic()))
-                for pid in self.children(process.pid):
-                    os.kill(pid, signal.SIGKILL)
+                os.kill(self.program(process.pid), signal.SIGKILL)
             for process, _ in batch:
                 _, err = process.communicate(timeout=60)
                 # Killed before there was a program: then it is hone that ran on.
@@ -49,15 +48,9 @@ class Kill(harness.Case):
                 recorded += sum(harness.rows_of(path, "host") for path in self.processes(process.out))
         self.assertGreater(recorded, KILLS, "half of them were killed while they recorded")
 
-    def children(self, pid):
-        """The program itself: the launcher's only child, once it is there."""
-        def look():
-            try:
-                with open(f"/proc/{pid}/task/{pid}/children") as file:
-                    return [int(word) for word in file.read().split()]
-            except OSError:
-                return None
-        return harness.wait_for(look)
+    def program(self, pid):
+        """The launcher's first child, once it is there."""
+        return harness.wait_for(lambda: harness.children(pid))[0]
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -153,8 +154,8 @@ class Signals(harness.Case):
         program = self.ready(process)
 
         def analysis():
-            with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
-                return [int(word) for word in file.read().split() if int(word) != program]
+            return [pid for pid in harness.children(process.pid)
+                    if pid != program and harness.name_of(pid) not in (harness.SENTINEL, None)]
         (child,) = harness.wait_for(analysis)
         os.kill(child, signal.SIGSTOP)  # so that it is not done before we are
         process.send_signal(signal.SIGINT)
@@ -189,6 +190,148 @@ class Signals(harness.Case):
                 self.assertNotIn(str(process.out).encode(), status.read_bytes())
             except OSError:
                 pass  # not ours to read, or gone
+
+
+# Says who sent each signal that it gets. SIGUSR2 ends it.
+COUNTING = '''
+    import os, signal, sys
+    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+    numbers = [getattr(signal, name) for name in names]
+    signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    if "own group" in sys.argv:
+        os.setpgid(0, 0)
+    print("ready", os.getpid(), flush=True)
+    while True:
+        got = signal.sigwaitinfo(numbers)
+        if got.si_signo == signal.SIGUSR2:
+            sys.exit(7)
+        print(signal.Signals(got.si_signo).name, got.si_pid, flush=True)
+'''
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ROUNDS = 5  # a second signal that comes before the first was looked at is lost: a chance each
+
+
+class OneSignalIsOne(harness.Case):
+    """Whoever is told: hone alone, or the whole group. Each signal is seen once."""
+
+    def start(self, *words):
+        process = self.start_hone([sys.executable, self.script(COUNTING), *words],
+                                  start_new_session=True)
+        self.program = int(process.stdout.readline().split()[1])
+        self.addCleanup(self.end_program)
+        self.sentinel = harness.sentinel_of(process)
+        return process
+
+    def end_program(self):
+        """Left alone by a test that failed, it would wait for ever."""
+        if self.program is None:
+            return
+        try:
+            os.kill(self.program, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def seen(self, process):
+        # Each line is waited for before the next is caused, so none hides in the buffer.
+        ready, _, _ = select.select([process.stdout], [], [], 30)
+        self.assertTrue(ready, "the program got no signal")
+        name, sender = process.stdout.readline().split()
+        return name.decode(), int(sender)
+
+    def once(self, process, number, sender):
+        self.assertEqual(self.seen(process), (number.name, sender))
+        # Told to hone after the signal in question, so passed on after it.
+        process.send_signal(signal.SIGUSR1)
+        self.assertEqual(self.seen(process), ("SIGUSR1", process.pid), f"a second {number.name}?")
+
+    def end(self, process):
+        process.send_signal(signal.SIGUSR2)
+        out, err = process.communicate(timeout=30)
+        self.program = None  # the number is free
+        self.assertEqual((process.returncode, out), (7, b""), err)
+
+    def test_sent_to_the_group(self):
+        process = self.start()
+        for number in STOPS * ROUNDS:
+            os.killpg(process.pid, number)
+            self.once(process, number, os.getpid())
+        self.end(process)
+
+    def test_sent_to_hone_alone(self):
+        process = self.start()
+        for number in STOPS:
+            process.send_signal(number)
+            self.once(process, number, process.pid)
+        self.end(process)
+
+    def test_alone_after_the_group(self):
+        process = self.start()
+        os.killpg(process.pid, signal.SIGINT)
+        self.once(process, signal.SIGINT, os.getpid())  # takes longer than one counts for both
+        process.send_signal(signal.SIGINT)
+        self.once(process, signal.SIGINT, process.pid)
+        self.end(process)
+
+    def test_a_program_in_a_group_of_its_own(self):
+        process = self.start("own group")
+        self.assertNotEqual(os.getpgid(self.program), process.pid)
+        for number in STOPS:
+            os.killpg(process.pid, number)
+            self.once(process, number, process.pid)
+            process.send_signal(number)
+            self.once(process, number, process.pid)
+        self.end(process)
+
+    def test_a_stopped_group(self):
+        process = self.start()
+        for _ in range(ROUNDS):
+            os.killpg(process.pid, signal.SIGSTOP)
+            os.killpg(process.pid, signal.SIGINT)
+            os.killpg(process.pid, signal.SIGCONT)
+            self.once(process, signal.SIGINT, os.getpid())
+        self.end(process)
+
+    def test_without_the_sentinel_signals_are_passed_on(self):
+        process = self.start()
+        os.kill(self.sentinel, signal.SIGKILL)
+        harness.wait_for(lambda: harness.name_of(self.sentinel) is None)
+        for number in STOPS:
+            process.send_signal(number)
+            self.once(process, number, process.pid)
+        self.end(process)
+
+    def test_the_sentinel_is_found_as_the_program_is(self):
+        """By pkill -f, which asks for the command line. It holds nothing open."""
+        process = self.start("a b")
+        folder = pathlib.Path(f"/proc/{self.sentinel}")
+        words = folder.joinpath("cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        program = pathlib.Path(f"/proc/{self.program}/cmdline").read_bytes().split(b"\0")[:-1]
+        self.assertEqual(words, [b"signals", *program])
+        def links():
+            held = [os.readlink(path) for path in folder.glob("fd/*")]
+            return held if len(held) == 2 else None
+        self.assertIn("anon_inode:[signalfd]", harness.wait_for(links))
+        self.assertEqual(os.getpgid(self.sentinel), process.pid)
+        self.end(process)
+
+    def gone(self):
+        try:
+            text = pathlib.Path(f"/proc/{self.sentinel}/stat").read_text()
+        except OSError:
+            return True
+        return text.rpartition(")")[2].split()[0] == "Z"  # not waited for by whoever adopted it
+
+    def test_no_sentinel_is_left_behind(self):
+        process = self.start()
+        self.end(process)
+        self.assertIsNone(harness.name_of(self.sentinel))
+
+    def test_hone_takes_the_sentinel_along(self):
+        process = self.start()
+        process.kill()
+        process.wait()
+        harness.wait_for(self.gone)
+        os.kill(self.program, signal.SIGUSR2)
 
 
 if __name__ == "__main__":

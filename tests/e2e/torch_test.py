@@ -141,9 +141,7 @@ class Torch(harness.Case):
             if stepped:
                 process.stdout.readline()
             time.sleep(moment)
-            with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
-                for pid in file.read().split():
-                    os.kill(int(pid), signal.SIGKILL)
+            os.kill(harness.children(process.pid)[0], signal.SIGKILL)
             _, err = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 137, err)
             self.opens(process.out)
