@@ -245,8 +245,8 @@ std::vector<RowId> OnePerBackward(const trace::Trace& trace, const std::vector<R
 
 // One optimizer row per iteration. A program with several optimizers (a GAN) steps each in turn:
 // the first of every cycle marks the iteration. Two optimizers of one class share a name; they are
-// told apart by the number of operators inside, which follows their parameters. Two that alternate
-// are two; of more in a cycle the work between them must differ as well.
+// told apart by the number of operators inside, which follows their parameters, or in front of
+// them. Two that alternate are two; of more in a cycle the work between them must differ as well.
 std::vector<RowId> OnePerIteration(const trace::Trace& trace, const std::vector<RowId>& rows) {
   const trace::HostSlices& host = trace.host;
   std::vector<StringId> names;
@@ -267,7 +267,9 @@ std::vector<RowId> OnePerIteration(const trace::Trace& trace, const std::vector<
       const Nanos last_end = i == 0 ? host.start_ns[row] : host.end_ns(rows[i - 1]);
       before.push_back(OperatorsIn(trace, row, last_end, host.start_ns[row]));
     }
-    const std::size_t cycle = Period(inside);
+    // Two with equally many parameters (an actor and its critic) differ in the work before them.
+    std::size_t cycle = Period(inside);
+    if (cycle == 1 && PhasesDiffer(before, 2)) cycle = 2;
     if (cycle == 2 || (cycle > 2 && PhasesDiffer(before, cycle))) period = cycle;
   }
   for (std::size_t i = 0; i < rows.size(); i += period) chosen.push_back(rows[i]);

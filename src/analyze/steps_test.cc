@@ -229,6 +229,19 @@ TEST_F(StepsTest, AClosureRunsTheBackwardPass) {
   EXPECT_EQ(Find().steps.size(), 4U);
 }
 
+// An actor and its critic, both of three layers: each has a backward pass.
+TEST_F(StepsTest, EqualOptimizersAreToldApartByTheWorkBeforeThem) {
+  for (int i = 0; i < 8; ++i) {
+    Operators(100 * i, 20 + i % 2);
+    Mark(100 * i + 40, 100 * i + 50, "Optimizer.step#Adam.step");
+    Operators(100 * i + 41, 6);
+    Operators(100 * i + 51, 12);
+    Mark(100 * i + 80, 100 * i + 90, "Optimizer.step#Adam.step");
+    Operators(100 * i + 81, 6);
+  }
+  EXPECT_EQ(Find().steps.size(), 7U);
+}
+
 // Five steps of the critic for one of the generator.
 TEST_F(StepsTest, UnequalTurnsOfTwoOptimizersAreOneIteration) {
   for (int i = 0; i < 5; ++i) {
