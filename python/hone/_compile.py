@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """When torch.compile compiles: Dynamo's timed phases, by the names that torch.profiler shows.
 
-Dynamo tells of them only where torch.profiler runs (from torch 2.12 on; before, the recorder sees them as
-they are). What it would tell the profiler it tells the recorder here.
+Newer versions of Dynamo tell of them only where torch.profiler runs (pytorch/pytorch#169858; of older ones
+the recorder sees them as they are). What it would tell the profiler it tells the recorder here.
 """
 import contextlib
 
