@@ -161,9 +161,10 @@ std::size_t WorkersSeen(const Case& the_case, const replay::Model& model) {
     span.end_ns = std::max(span.end_ns, fetch.end_ns);
   }
   std::size_t most = 0;
-  for (const auto& [process, one] : seen) {
-    const auto beside = [&](const auto& other) {
-      return other.second.begin_ns <= one.begin_ns && one.begin_ns < other.second.end_ns;
+  for (const auto& entry : seen) {
+    const Nanos at = entry.second.begin_ns;
+    const auto beside = [at](const auto& other) {
+      return other.second.begin_ns <= at && at < other.second.end_ns;
     };
     most =
         std::max(most, static_cast<std::size_t>(std::count_if(seen.begin(), seen.end(), beside)));
