@@ -42,6 +42,12 @@ class StepsTest : public testing::Test {
   void Operators(Nanos at, int count) {
     for (int i = 0; i < count; ++i) Mark(at + i, at + i + 1, "aten::add_", SliceKind::kOp);
   }
+  // `before` operators, then an optimizer's step of 10 with `inside`; 50 in all.
+  void AdamStep(Nanos at, int before, int inside) {
+    Operators(at, before);
+    Mark(at + 30, at + 40, "Optimizer.step#Adam.step");
+    Operators(at + 31, inside);
+  }
   Steps Find() {
     trace_ = std::move(builder_).Finish();
     return FindSteps(trace_);
@@ -194,12 +200,8 @@ TEST_F(StepsTest, TwoOptimizersAreOneIteration) {
 
 TEST_F(StepsTest, TwoOptimizersOfOneClassAreToldApartByTheirOperators) {
   for (int i = 0; i < 5; ++i) {
-    Operators(100 * i + 10, 12);  // as many as before the other
-    Mark(100 * i + 40, 100 * i + 50, "Optimizer.step#Adam.step");
-    Operators(100 * i + 41, 6);
-    Operators(100 * i + 60, 12);
-    Mark(100 * i + 80, 100 * i + 90, "Optimizer.step#Adam.step");
-    Operators(100 * i + 81, 2);
+    AdamStep(100 * i, 12, 6);
+    AdamStep(100 * i + 50, 12, 2);
   }
   EXPECT_EQ(Find().steps.size(), 4U);
 }
@@ -232,12 +234,8 @@ TEST_F(StepsTest, AClosureRunsTheBackwardPass) {
 // An actor and its critic, both of three layers: each has a backward pass.
 TEST_F(StepsTest, EqualOptimizersAreToldApartByTheWorkBeforeThem) {
   for (int i = 0; i < 8; ++i) {
-    Operators(100 * i, 20 + i % 2);
-    Mark(100 * i + 40, 100 * i + 50, "Optimizer.step#Adam.step");
-    Operators(100 * i + 41, 6);
-    Operators(100 * i + 51, 12);
-    Mark(100 * i + 80, 100 * i + 90, "Optimizer.step#Adam.step");
-    Operators(100 * i + 81, 6);
+    AdamStep(100 * i, 20 + i % 2, 6);
+    AdamStep(100 * i + 50, 12, 6);
   }
   EXPECT_EQ(Find().steps.size(), 7U);
 }

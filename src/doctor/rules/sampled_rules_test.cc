@@ -161,7 +161,7 @@ TEST(SampledHotspot, ALineThatCallsAFrameworkNeedsNearlyAllOfItsTime) {
 }
 
 // A thousand operators of 30 us a step, 20 us apart; all of them from one line, or from many.
-TraceSketch SmallOperators(int lines) {
+TraceSketch SmallOperators(int lines, int samples = 5) {
   TraceSketch sketch;
   trace::Builder& builder = sketch.builder();
   for (int i = 0; i < kSteps; ++i) {
@@ -178,7 +178,7 @@ TraceSketch SmallOperators(int lines) {
       op.detail = builder.Detail({.stack = builder.Intern(line)});
       builder.Add(op);
     }
-    for (int k = 0; k < 5; ++k) {
+    for (int k = 0; k < samples; ++k) {
       const std::string line = "sim.py(" + std::to_string(20 + k % lines) + "): forces";
       Sample(sketch, begin + k * 10'000 + 40, {kMainLine, line});
     }
@@ -195,6 +195,8 @@ TEST(SampledHotspot, OperatorsThatALineCallsInALoopAreItsTime) {
   // All of the step but what is still computed: a quarter of three fifths.
   EXPECT_EQ(finding->evidence.front(), "42.5 ms of a 50.0 ms step (85 %)");
   EXPECT_EQ(Look(SmallOperators(10)).Find("python-hotspot"), nullptr);  // a model with its layers
+  // Without samples nobody knows whose they are, and they are no code outside operators.
+  EXPECT_EQ(Look(SmallOperators(1, 0)).Find("python-hotspot"), nullptr);
 }
 
 TEST(SampledHotspot, WaitingIsNotComputing) {

@@ -218,15 +218,16 @@ constexpr double kStillComputed = 0.25;
 
 // Rows of such operators, and all rows inside them: by their own account they compute, but what
 // they take is being called. Only where calls are known by their line, and nothing is launched.
-std::vector<std::uint8_t> CalledInLoops(const Model& model) {
+using InLoop = std::vector<std::uint8_t>;  // by host row; empty: not asked for
+InLoop CalledInLoops(const Model& model) {
   const trace::Trace& trace = model.trace();
+  InLoop in_loop(trace.host.size(), 0);
+  if (trace.device.size() > 0) return in_loop;
   const analyze::CallSites sites(trace, model.lineage());
   std::unordered_map<std::string_view, std::uint64_t> lines;  // calls
   const auto counts = [&](RowId i) {
     return model.lineage().top_op[i] == i && model.LaneOf(i) == 0 && model.InWindow(i);
   };
-  std::vector<std::uint8_t> in_loop(trace.host.size(), 0);
-  if (trace.device.size() > 0) return in_loop;
   for (RowId i = 0; i < trace.host.size(); ++i) {
     if (counts(i) && trace.host.duration_ns[i] <= analyze::kDispatchPause) ++lines[sites.Of(i)];
   }
@@ -245,12 +246,12 @@ std::vector<std::uint8_t> CalledInLoops(const Model& model) {
 }
 
 // Of the step thread: stretches longer than `least` that no operator, call or fetch covers. Those
-// that dispatching explains are the cost of getting to the next operator, unless samples tell.
-std::vector<Pause> CollectPauses(const Model& model, Nanos least) {
+// that dispatching explains are the cost of getting to the next operator, unless samples tell; then
+// operators that are called in loops are part of them too.
+std::vector<Pause> CollectPauses(const Model& model, Nanos least, const InLoop& in_loop) {
   const trace::Trace& trace = model.trace();
   const std::vector<std::uint8_t> others = OthersBusiness(model);
   const std::vector<std::uint8_t> computes = HostComputations(model);
-  const std::vector<std::uint8_t> in_loop = CalledInLoops(model);
   const trace::Thread& thread = trace.threads[model.graph().lanes[0].row];
   std::vector<Pause> pauses;
   RowId first = kNoRow, before = kNoRow, loop = kNoRow;
@@ -261,7 +262,7 @@ std::vector<Pause> CollectPauses(const Model& model, Nanos least) {
     const bool busy = others[i] != 0 || kind == SliceKind::kOp || kind == SliceKind::kApi ||
                       kind == SliceKind::kOverhead || kind == SliceKind::kOs;
     if (!busy || computes[i] != 0 || !model.InWindow(i)) continue;
-    if (in_loop[i] != 0) {
+    if (!in_loop.empty() && in_loop[i] != 0) {
       if (loop == kNoRow) loop = i;
       looped += model.lineage().top_op[i] == i ? 1 : 0;
       looped_ns += model.lineage().top_op[i] == i ? trace.host.duration_ns[i] : 0;
@@ -326,7 +327,7 @@ Known<Hotspot> ByFrames(const Model& model) {
   const Graph& graph = model.graph();
   SelfTime self(model);
   const std::vector<Piece> pieces =
-      Inside(self.Collect(), CollectPauses(model, analyze::kDispatchPause));
+      Inside(self.Collect(), CollectPauses(model, analyze::kDispatchPause, {}));
   const std::vector<Nanos> total = HostTimeOf(graph, pieces, model.trace().strings.size());
   StringId best[2] = {StringId::kEmpty, StringId::kEmpty};  // libraries, users
   const auto time = [&](StringId name) {
@@ -359,8 +360,8 @@ Known<Hotspot> ByFrames(const Model& model) {
 
 // Without frames. Collectives are exposed-comm's and straggler's business; frames would show code
 // that runs beside one.
-std::vector<Pause> PausesWithoutFrames(const Model& model, Nanos least) {
-  std::vector<Pause> pauses = CollectPauses(model, least);
+std::vector<Pause> PausesWithoutFrames(const Model& model, Nanos least, const InLoop& in_loop) {
+  std::vector<Pause> pauses = CollectPauses(model, least, in_loop);
   DropFilled(HostCollectives(model), pauses);
   return pauses;
 }
@@ -385,7 +386,7 @@ Known<Hotspot> BySamples(const Model& model) {
     return Known<Hotspot>::Absent("no function stands out in the samples between operators");
   };
   if (model.trace().samples.size() == 0) return none();
-  const std::vector<Pause> pauses = PausesWithoutFrames(model, 0);
+  const std::vector<Pause> pauses = PausesWithoutFrames(model, 0, CalledInLoops(model));
   const SampledPauses sampled(model, pauses);
   Hotspot hotspot;
   if (!sampled.Choose(hotspot)) return none();
@@ -415,7 +416,7 @@ Known<Hotspot> BySamples(const Model& model) {
 
 // Nobody's name: the code between two operators, where samples do not tell what it is.
 Known<Hotspot> ByPauses(const Model& model) {
-  std::vector<Pause> pauses = PausesWithoutFrames(model, analyze::kDispatchPause);
+  std::vector<Pause> pauses = PausesWithoutFrames(model, analyze::kDispatchPause, {});
   const auto after = [&](const Pause& pause) { return model.trace().host.name[pause.after]; };
   const SampledPauses sampled(model, pauses);
   std::erase_if(pauses, [&](const Pause& pause) { return sampled.Tells(after(pause)); });
