@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "replay/edits/worker_restart.h"
 
 namespace hone::doctor {
 namespace {
@@ -143,31 +144,16 @@ double WaitingSteps(const replay::Model& model) {
 
 bool HasDevice(const Case& the_case) { return the_case.facts.timeline.has_value(); }
 
-// Processes beside that of the steps in which our recorder saw batches being fetched, as many as
-// there were at a time (each epoch may start new ones); 0: unknown.
-std::size_t WorkersSeen(const Case& the_case, const replay::Model& model) {
-  const trace::Trace& trace = the_case.trace;
-  const std::uint32_t steps = model.graph().lanes[0].row;
-  if (trace.info.format != trace::Format::kHone || steps >= trace.threads.size()) return 0;
-  std::map<std::uint32_t, trace::Interval> seen;  // by process
-  for (RowId i = 0; i < trace.host.size(); ++i) {
-    if (trace.host.kind[i] != trace::SliceKind::kAnnotation) continue;
-    const std::uint32_t process = trace.threads[trace.host.thread[i]].process;
-    if (process == trace.threads[steps].process || trace.HostName(i) != "DataLoader.fetch")
-      continue;
-    const trace::Interval fetch{trace.host.start_ns[i], trace.host.end_ns(i)};
-    trace::Interval& span = seen.try_emplace(process, fetch).first->second;
-    span.begin_ns = std::min(span.begin_ns, fetch.begin_ns);
-    span.end_ns = std::max(span.end_ns, fetch.end_ns);
-  }
+// As many as there were at a time: each epoch may start new ones. 0: unknown.
+std::size_t WorkersSeen(const replay::Model& model) {
+  const std::vector<trace::Interval> workers = replay::WorkerSpans(model);
   std::size_t most = 0;
-  for (const auto& entry : seen) {
-    const Nanos at = entry.second.begin_ns;
-    const auto beside = [at](const auto& other) {
-      return other.second.begin_ns <= at && at < other.second.end_ns;
+  for (const trace::Interval& one : workers) {
+    const auto beside = [&](const trace::Interval& other) {
+      return other.begin_ns <= one.begin_ns && one.begin_ns < other.end_ns;
     };
-    most =
-        std::max(most, static_cast<std::size_t>(std::count_if(seen.begin(), seen.end(), beside)));
+    most = std::max(
+        most, static_cast<std::size_t>(std::count_if(workers.begin(), workers.end(), beside)));
   }
   return most;
 }
@@ -307,7 +293,7 @@ Judgement JudgeInputBound(const Case& the_case) {
   Name(the_case, model, finding);
   const replay::WorkerChoice choice = replay::ChooseWorkers(model);
   if (choice.crowded()) finding.confidence = Confidence::kMedium;
-  finding.remedy = MoreWorkers(the_case, choice, WorkersSeen(the_case, model));
+  finding.remedy = MoreWorkers(the_case, choice, WorkersSeen(model));
   Place place;
   place.op = std::string(the_case.trace.Name(loader->iterator));
   finding.where.push_back(place);

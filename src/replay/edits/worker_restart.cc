@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "analyze/grouping.h"
 #include "analyze/source_frame.h"
@@ -100,22 +101,6 @@ std::vector<RowId> StartingFrames(const Model& model, trace::Interval span) {
   return frames;
 }
 
-// When each process beside that of the steps was first seen, sorted. Our own recorder follows the
-// workers; other traces have none.
-std::vector<Nanos> FirstSeen(const Model& model) {
-  const trace::Trace& trace = model.trace();
-  const std::uint32_t steps = trace.threads[model.graph().lanes[0].row].process;
-  std::vector<Nanos> first(trace.processes.size(), INT64_MAX);
-  for (const trace::Thread& thread : trace.threads) {
-    if (thread.process == steps || thread.first_slice == thread.last_slice) continue;
-    first[thread.process] =
-        std::min(first[thread.process], trace.host.start_ns[thread.first_slice]);
-  }
-  std::erase(first, INT64_MAX);
-  std::sort(first.begin(), first.end());
-  return first;
-}
-
 class PersistentWorkers : public Edit {
  public:
   // `rows`: the fetches around the restarts, sorted.
@@ -154,6 +139,29 @@ class PersistentWorkers : public Edit {
 
 }  // namespace
 
+std::vector<trace::Interval> WorkerSpans(const Model& model) {
+  const trace::Trace& trace = model.trace();
+  const std::uint32_t steps = model.graph().lanes[0].row;
+  if (trace.info.format != trace::Format::kHone || steps >= trace.threads.size()) return {};
+  std::map<std::uint32_t, trace::Interval> seen;  // by process
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    if (trace.host.kind[i] != SliceKind::kAnnotation) continue;
+    const std::uint32_t process = trace.threads[trace.host.thread[i]].process;
+    if (process == trace.threads[steps].process || trace.HostName(i) != "DataLoader.fetch")
+      continue;
+    const trace::Interval fetch{trace.host.start_ns[i], trace.host.end_ns(i)};
+    trace::Interval& span = seen.try_emplace(process, fetch).first->second;
+    span.begin_ns = std::min(span.begin_ns, fetch.begin_ns);
+    span.end_ns = std::max(span.end_ns, fetch.end_ns);
+  }
+  std::vector<trace::Interval> spans;
+  for (const auto& entry : seen) spans.push_back(entry.second);
+  std::sort(spans.begin(), spans.end(), [](const trace::Interval& a, const trace::Interval& b) {
+    return a.begin_ns < b.begin_ns;
+  });
+  return spans;
+}
+
 Nanos LengthOf(const Model& model, const WorkerRestart& restart) {
   Nanos sum = restart.pause.length();
   for (const RowId row : {restart.closing, restart.fetch}) {
@@ -191,11 +199,13 @@ WorkerRestarts FindRestarts(const Model& model, trace::Interval span) {
   if (model.facts().loader->mode != analyze::LoaderMode::kWorkers) return found;
   if (fetches.size() < kLeastFetches) return found;
   const Nanos least = std::max(kLeastLength, kManyTimes * found.median_fetch_ns);
-  const std::vector<Nanos> workers = FirstSeen(model);
+  const std::vector<trace::Interval> workers = WorkerSpans(model);
   for (const Fetch& fetch : fetches) {
     // Where workers are followed, a slow batch of old ones is no start of new ones.
-    const auto next = std::lower_bound(workers.begin(), workers.end(), fetch.pause.begin_ns);
-    if (!workers.empty() && (next == workers.end() || *next > host.end_ns(fetch.row))) continue;
+    const bool fresh = std::any_of(workers.begin(), workers.end(), [&](const auto& worker) {
+      return worker.begin_ns >= fetch.pause.begin_ns && worker.begin_ns <= host.end_ns(fetch.row);
+    });
+    if (!workers.empty() && !fresh) continue;
     if (fetch.pause.length() < kLeastPause) continue;
     // Without the fetch that ended the old workers only a long one of the new tells.
     if (fetch.before == kNoRow && host.duration_ns[fetch.row] < least) continue;

@@ -21,6 +21,10 @@ struct WorkerRestarts {
   Nanos median_fetch_ns = 0;            // of all fetches
 };
 
+// From the first to the last batch of each worker's process, by beginning. Our own recorder follows
+// workers; other traces have none. O(rows).
+std::vector<trace::Interval> WorkerSpans(const Model& model);
+
 // Of the thread that makes the steps, inside `span`. Linear in the trace's rows.
 WorkerRestarts FindRestarts(const Model& model, trace::Interval span);
 // What one costs: the pause, and the two fetches beside it.
