@@ -347,6 +347,7 @@ void CudaSource::Resume() noexcept {
   if (!in || yields_ == 0 || --yields_ > 0 || !open_) return;
   SwitchOn();
   NoteMark(static_cast<std::uint8_t>(wire::MarkKind::kGapClose), 0, "cuda");
+  NoteResumed();
 }
 
 }  // namespace

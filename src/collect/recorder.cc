@@ -328,6 +328,11 @@ void NoteStep(StepSign sign) noexcept {
   FutexWake(g_wake);
 }
 
+void NoteResumed() noexcept {
+  const std::lock_guard<SpinLock> guard(g_window_lock);
+  TheWindow().Resumed();
+}
+
 void NoteMark(std::uint8_t kind, std::int64_t value, std::string_view text) noexcept {
   g_notes.Mark(kind, value, text);
 }

@@ -24,6 +24,8 @@ bool RecorderWanted() noexcept;     // HONE_RUN_DIR is set and the recorder has 
 void FinishRecorder() noexcept;
 
 void NoteStep(StepSign sign) noexcept;
+// The device is recorded again, after another tool had it: steps count from here.
+void NoteResumed() noexcept;
 // A mark for the file (wire::MarkKind).
 void NoteMark(std::uint8_t kind, std::int64_t value, std::string_view text) noexcept;
 // Kept whole for the file; at most 256 of them a process.

@@ -13,6 +13,14 @@ void Window::Opened(std::uint64_t now_ns) noexcept {
   marks_ = steady_steps_ = 0;
   marks_since_opening_ = 0;
   last_mark_ns_ = 0;
+  restarts_ = 0;
+}
+
+void Window::Resumed() noexcept {
+  if (!open_ || restarts_ == kMostRestarts) return;
+  ++restarts_;
+  marks_ = steady_steps_ = 0;
+  last_mark_ns_ = 0;
 }
 
 void Window::Closed() noexcept {

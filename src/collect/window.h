@@ -38,6 +38,9 @@ class Window {
   // It was opened or closed, for whatever reason.
   void Opened(std::uint64_t now_ns) noexcept;
   void Closed() noexcept;
+  // Another tool had the device for a while: what came before is no part of what is analyzed, so
+  // steps count from here. A tool that comes and goes all the time does not keep it open for ever.
+  void Resumed() noexcept;
 
   bool open() const noexcept { return open_; }
   bool steady() const noexcept { return steady_steps_ > 0; }
@@ -66,6 +69,7 @@ class Window {
   // A loader's batches count as steps only when no optimizer showed up during so many windows'
   // worth of them: accumulation of gradients takes many batches a step.
   static constexpr std::uint32_t kLoaderPatience = 4;
+  static constexpr std::uint32_t kMostRestarts = 3;  // of a window
 
  private:
   bool Settled() const noexcept;
@@ -77,6 +81,7 @@ class Window {
   StepSign sign_ = StepSign::kLoader;
   std::uint32_t marks_ = 0;  // of the sign in force, in this window
   std::uint32_t steady_steps_ = 0;
+  std::uint32_t restarts_ = 0;
   bool trains_ = false;  // an optimizer stepped
   bool unmarked_sampling_ = false;
   std::uint64_t steady_since_ns_ = 0;  // the mark that opened the first steady step

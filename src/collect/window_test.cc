@@ -51,6 +51,20 @@ TEST(Window, WindowsTakeNoMoreThanHalfOfAJob) {
   EXPECT_EQ(StepsUntil(crowded, Window::Action::kClose, now, StepSign::kOptimizer), 3 + 31);
 }
 
+TEST(Window, StepsCountAgainAfterAnotherToolHadTheDevice) {
+  Window window({.steps = 30});
+  std::uint64_t now = 1;
+  window.Opened(now);
+  for (std::uint32_t i = 0; i < Window::kMostRestarts; ++i) {
+    EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer, 20), -1);
+    window.Resumed();
+    EXPECT_EQ(window.steady_steps(), 0u);
+  }
+  EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer, 20), -1);
+  window.Resumed();  // it comes and goes: no more of that
+  EXPECT_EQ(StepsUntil(window, Window::Action::kClose, now, StepSign::kOptimizer), 3 + 31 - 20);
+}
+
 TEST(Window, SlowFirstStepsAreNotCounted) {
   Window window({.steps = 5});
   std::uint64_t now = 1;

@@ -254,6 +254,42 @@ TEST_F(HoneTest, TheLatestWholeWindowIsAnalyzed) {
   EXPECT_EQ(trace->losses[LossKind::kProcessKilled].count, 0u);
 }
 
+// The program's own profiler had the device for some steps: they are no part of the answer, and
+// neither is the start of the program, however long it took.
+TEST_F(HoneTest, APauseIsLeftOutAndMostStepsAreKept) {
+  Recording main(folder_, 10, 1);
+  const std::int64_t add = main.Name("aten::add");
+  main.Mark(0, wire::MarkKind::kWindowOpen).Op(10, 8000, 10, add);
+  main.Mark(9000, wire::MarkKind::kGapOpen, "cuda: torch.profiler");
+  for (int i = 0; i < 3; ++i) main.Op(10, 9010 + 10 * i, 5, add);
+  main.Mark(9100, wire::MarkKind::kGapClose);
+  for (int i = 0; i < 2; ++i) main.Op(10, 9110 + 10 * i, 5, add);
+  main.Mark(9200, wire::MarkKind::kGapOpen, "cuda: torch.profiler").Op(10, 9210, 5, add);
+  main.Mark(9300, wire::MarkKind::kWindowClose).Mark(9300, wire::MarkKind::kEnd);
+  const auto trace = LoadHone(main.path());
+  ASSERT_TRUE(trace);
+  ASSERT_EQ(trace->host.size(), 2u);
+  EXPECT_EQ(trace->host.start_ns[0], 9110);
+  EXPECT_EQ(trace->losses[LossKind::kRecordingGap].count, 2u);
+  EXPECT_EQ(trace->losses[LossKind::kOtherWindow].count, 1u);
+}
+
+// All of the training lies inside the program's own profiler: its operators are better than
+// nothing.
+TEST_F(HoneTest, APauseThatHoldsNearlyEverythingIsAnalyzed) {
+  Recording main(folder_, 10, 1);
+  const std::int64_t add = main.Name("aten::add");
+  main.Mark(0, wire::MarkKind::kWindowOpen).Op(10, 50, 10, add);
+  main.Mark(100, wire::MarkKind::kGapOpen, "cuda: torch.profiler");
+  for (int i = 0; i < 9; ++i) main.Op(10, 110 + 10 * i, 5, add);
+  main.Mark(300, wire::MarkKind::kWindowClose).Mark(300, wire::MarkKind::kEnd);
+  const auto trace = LoadHone(main.path());
+  ASSERT_TRUE(trace);
+  ASSERT_EQ(trace->host.size(), 9u);
+  EXPECT_EQ(trace->host.start_ns[0], 110);
+  EXPECT_EQ(trace->losses[LossKind::kRecordingGap].count, 1u);
+}
+
 // The start of a program that loads for long is not what its steps are judged by, however few.
 TEST_F(HoneTest, AWindowWithoutAStepGivesWay) {
   Recording main(folder_, 10, 1);
