@@ -27,8 +27,10 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--seconds", type=float, default=2)
     options = parser.parse_args()
-    job = load(options.program).build(options.fixed, options.device)
-    for _ in range(3):
+    program = load(options.program)
+    job = program.build(options.fixed, options.device)
+    # A program whose steps are not alike comes round after `multiple` of them: all were seen once.
+    for _ in range(max(3, 2 * program.LABEL.get("multiple", 1))):
         job()
     times = []
     began = time.perf_counter()

@@ -27,6 +27,48 @@ bool IsPrintFrame(std::string_view name) {
   return analyze::ParseFrame(name).file.ends_with("torch/_tensor_str.py");
 }
 
+// Where frames are those of the program only, as hone records them, printing shows as one line's
+// operators in a row: it looks for the finite values to choose a format by, and reads them.
+class PrintedLines {
+ public:
+  explicit PrintedLines(const Model& model) : model_(model) {}
+
+  std::vector<HostSpan> Find() {
+    const trace::HostSlices& host = model_.trace().host;
+    for (RowId i = 0; i < host.size(); ++i) {
+      if (host.kind[i] != trace::SliceKind::kOp || !model_.InWindow(i)) continue;
+      if (model_.lineage().top_op[i] != i) continue;
+      const StringId stack = model_.trace().op_details[host.detail[i]].stack;
+      if (stack != stack_ || model_.LaneOf(i) != run_.lane) Begin(i, stack);
+      run_.span.end_ns = host.end_ns(i);
+      const std::string_view name = model_.trace().HostName(i);
+      finite_ = finite_ || name == "aten::isfinite";
+      chosen_ = chosen_ || name == "aten::masked_select";
+      read_ = read_ || OnlyReads(name);
+    }
+    End();
+    return std::move(found_);
+  }
+
+ private:
+  void Begin(RowId op, StringId stack) {
+    End();
+    stack_ = stack;
+    const Nanos start = model_.trace().host.start_ns[op];
+    run_ = {model_.LaneOf(op), {start, start}, 0};
+    finite_ = chosen_ = read_ = false;
+  }
+  void End() {
+    if (stack_ != StringId::kEmpty && finite_ && chosen_ && read_) found_.push_back(run_);
+  }
+
+  const Model& model_;
+  StringId stack_ = StringId::kEmpty;
+  HostSpan run_;
+  bool finite_ = false, chosen_ = false, read_ = false;
+  std::vector<HostSpan> found_;
+};
+
 class HostSync : public Edit {
  public:
   HostSync(std::vector<TaskId> waits, HostCut reads, std::vector<TaskId> work)
@@ -70,6 +112,8 @@ FoundEdit FindHostSync(const Model& model) {
   for (const RowId row : model.HostRows(trace::SliceKind::kPython, IsPrintFrame)) {
     spans.push_back({model.LaneOf(row), {trace.host.start_ns[row], trace.host.end_ns(row)}, 0});
   }
+  const std::vector<HostSpan> printed = PrintedLines(model).Find();
+  spans.insert(spans.end(), printed.begin(), printed.end());
   HostCut reads(graph, std::move(spans));
   for (RowId w = 0; w < trace.device.size(); ++w) {
     const RowId call = trace.device.api[w];

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <vector>
 
@@ -21,8 +22,10 @@ constexpr std::size_t kFewLaunches = 20;
 // for 161, 1.16 for 148. The recorder's share of it goes with the recorder.
 constexpr double kFusedHostNs = 0.15e6, kFusedHostPerParameterNs = 5'000;
 // A kernel over one small parameter is latency; what is above it is traffic, of which a fused
-// kernel needs 0.35 to 0.5 (seven passes over the parameters instead of about twenty).
+// kernel needs 0.35 to 0.5 (seven passes over the parameters instead of about twenty). A fused one
+// serves some 36 parameters and takes 5 us at least.
 constexpr double kKernelLatencyNs = 1'500;
+constexpr double kFusedLatencyNs = 5'000, kParametersPerLaunch = 36;
 constexpr Range3 kTrafficLeft = {0.8, 0.4, 0.3};
 // foreach=True already launches for many parameters at once; its host time falls to this share.
 constexpr double kForeachHostLeft = 0.4;
@@ -46,7 +49,7 @@ class UnfusedOptimizer : public Edit {
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     host_.Apply(model.graph(), 1.0, plan);
     for (const OptimizerStep& step : steps_) {
-      double fused = step.parameters * kKernelLatencyNs;
+      double fused = std::ceil(step.parameters / kParametersPerLaunch) * kFusedLatencyNs;
       for (const TaskId work : step.work) {
         const auto duration = static_cast<double>(plan.duration_ns[work]);
         fused += kTrafficLeft.At(guess) * std::max(0.0, duration - kKernelLatencyNs);
