@@ -8,14 +8,16 @@ import tokenize
 
 from ._source import Misfit, parts_of, told_path
 
-# Of what goes in at the same place: imports, lines before a statement, a header around it, its indentation.
-IMPORTS, _BEFORE, _HEADER, _INDENT = range(4)
+# Of what goes in at the same place: what follows the line before, imports, lines before a statement, a header
+# around it, its indentation, its own text.
+_AFTER, IMPORTS, _BEFORE, _HEADER, _INDENT, _INSIDE = range(-2, 4)
 
 
 class Edit:
     """make(source) -> changes, a list of (start, end, rank, text)."""
 
     is_remark = False
+    group = None  # which edits go in only together
 
     def __init__(self, path, told, make, text="", merge=None):
         self.path, self.told, self.make, self.text, self.merge = path, told, make, text, merge
@@ -45,6 +47,14 @@ def remark(site, text):
     edit = missing(site, text, "")
     edit.is_remark = True
     return edit
+
+
+def together(edits):
+    """All of them or none: half of such a change is a wrong program."""
+    group = object()
+    for edit in edits:
+        edit.group, edit.merge = group, None
+    return edits
 
 
 # Keywords.
@@ -150,29 +160,32 @@ def insert_before(site, text):
 
 def insert_after_imports(path, text):
     """Lines after the imports at the head of a file."""
-    def make(source):
-        at = source.line_start(source.after_imports())
-        end = source.end_of_line
-        before = "" if at == 0 else end
-        if at == len(source.data) and at and not source.text.endswith("\n"):
-            before += end
-        return [(at, at, IMPORTS, before + _indented(source, text, ""))]
-
     path = told_path(path)
-    return Edit(path, "%s: %s" % (path, text.split("\n")[0]), make, text, ("imports", path, text))
+    return Edit(path, "%s: %s" % (path, text.split("\n")[0]),
+                lambda source: _after_imports(source, text), text, ("imports", path, text))
+
+
+def _after_imports(source, text):
+    at = source.line_start(source.after_imports())
+    end = source.end_of_line
+    before = "" if at == 0 else end
+    if at == len(source.data) and at and not source.text.endswith("\n"):
+        before += end
+    return [(at, at, IMPORTS, before + _indented(source, text, ""))]
 
 
 def _indented(source, text, blanks):
-    return "".join(blanks + line + source.end_of_line for line in text.split("\n"))
+    return "".join((blanks + line if line else "") + source.end_of_line for line in text.split("\n"))
 
 
 # Blocks.
 
-def wrap_call(site, name, header, suffix=""):
+def wrap_call(site, name, header, suffix="", scaler=""):
     """Puts the statement that calls `name` under `header`, "with …" without its colon.
 
     suffix: follows the call's result (".float()"). Where there is none, and the result is no loss yet,
-    what follows in the block up to the backward pass goes under the header too.
+    what follows in the block up to the backward pass goes under the header too. scaler: the name of the
+    gradient scaler for a loss that this statement goes backward from.
     """
     def make(source, line):
         call = source.call_of_name(line, name)
@@ -181,7 +194,9 @@ def wrap_call(site, name, header, suffix=""):
             raise Misfit("it is part of a larger statement")
         changes = [(source.end(call), source.end(call), _BEFORE, suffix)] if suffix else []
         if _backward_of(statement) is not None:
-            return changes + _split(source, statement, header)
+            return changes + _split(source, statement, call, header, scaler)
+        if scaler:
+            raise Misfit("what goes backward is made in the same statement")
         block, first = source.block_of(statement)
         last = first
         if not suffix and not _takes_loss(source, call):
@@ -243,16 +258,32 @@ def _lines_inside_strings(source):
     return inside
 
 
-def _split(source, statement, header):
+def wrap_statement(site, header):
+    """Puts the statement on that line under `header`."""
+    def make(source, line):
+        statement = source.statement(line)
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)):
+            raise Misfit("it is part of a larger statement")
+        block, index = source.block_of(statement)
+        return _wrapped(source, [statement], block[index + 1:index + 2], header)
+
+    return _edit(site, header, make, header)
+
+
+def _split(source, statement, call, header, scaler):
     """`X.backward()` with the model's call in X: the loss gets a name, so that backward stays outside."""
     used = {node.id for node in ast.walk(source.function_of(statement)) if isinstance(node, ast.Name)}
     name = next(name for name in ("loss", "step_loss", "hone_loss") if name not in used or name == "hone_loss")
     loss = _backward_of(statement)
+    if call not in ast.walk(loss):
+        raise Misfit("what goes backward is made in the same statement")
     blanks, end = source.indentation(statement), source.end_of_line
     if blanks is None or statement.lineno != statement.end_lineno:
         raise Misfit("its statement does not stand on one line of its own")
     at = source.start(statement)
+    func = statement.value.func
+    dot = source.data.rindex(b".", source.end(loss), source.end(func))  # after any parenthesis
     return [(source.line_start(statement.lineno), source.line_start(statement.lineno), _HEADER,
              blanks + header + ":" + end),
             (at, at, _INDENT, source.indentation_unit + name + " = "),
-            (source.end(loss), source.end(loss), _INDENT, end + blanks + name)]
+            (dot, dot, _INDENT, end + blanks + ("%s.scale(%s)" % (scaler, name) if scaler else name))]

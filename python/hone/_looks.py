@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program does in its first steps that a treatment or an advice may be about: copies to a device,
-values that it reads from one, how it clears and clips gradients. All of it is put back after five steps.
+values that it reads from one, how it clears and clips gradients, where it goes backward and steps. All of it
+is put back after five steps.
 """
+import os
+
 from . import _sites
-from ._seen import Reads
+from ._seen import Call, Reads
 
 _LAST_STEP = 5
 _READS = ("item", "cpu", "tolist", "__float__", "numpy")
@@ -16,6 +19,8 @@ class Looks:
         self.reads = {}  # (site, how): Reads
         self.over = False
         session.after_import("torch", self._torch_is_here)
+        session.after_import("torch.optim.optimizer", lambda module: module.register_optimizer_step_pre_hook(
+            self._stepping))  # for good: torch may walk over its hooks when it would be taken away
 
     def _torch_is_here(self, torch):
         for name in ("to", "cuda"):
@@ -27,6 +32,7 @@ class Looks:
             for name in ("clip_grad_norm_", "clip_grad_value_"):
                 self._patch(owner, name, self._make_clip)
         self._patch(torch.optim.Optimizer, "zero_grad", self._make_zero_grad)
+        self._patch(torch.autograd, "backward", self._make_backward)
 
     def _patch(self, owner, name, make):
         if hasattr(owner, name):
@@ -101,3 +107,33 @@ class Looks:
             return original(optimizer, set_to_none)
 
         return zero_grad
+
+    def _make_backward(self, original, name):
+        def backward(*args, **kwargs):
+            if not self.over and self.session.here():
+                self.session.quietly(self._note_call, self.session.seen.backward_calls)
+            return original(*args, **kwargs)
+
+        backward.__doc__ = original.__doc__
+        return backward
+
+    def _stepping(self, optimizer, args, kwargs):
+        if not self.over and self.session.here():
+            self.session.quietly(self._note_call, self.session.seen.step_calls)
+
+    def _note_call(self, calls):
+        import sys
+
+        torch_folder = os.path.dirname(self.session.torch.__file__)
+        caller, frame = _sites.frame_outside(1, torch_folder), sys._getframe(1)
+        how = "function"
+        while frame is not None and frame is not caller:
+            if frame.f_code.co_filename == os.path.join(torch_folder, "_tensor.py"):
+                how = "method"
+            frame = frame.f_back
+        if caller is None or not _sites.is_program(caller.f_code.co_filename):
+            caller, how = _sites.frame_of_program(1), ""
+        site = _sites.site_of(caller)
+        if all(site != call.site for call in calls):
+            calls.append(Call(site=site, how=how))
+            self.session.program_file(caller)

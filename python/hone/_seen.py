@@ -48,10 +48,11 @@ class Root(_Facts):
     site = ""
     name = ""           # the caller's expression: "model", "self.net"
     loop = ""           # the library whose loop calls it: "transformers", "lightning"
+    entry = ""          # the program's line that runs this loop
     output = ""         # "tensor", or the kind of what its first call gave
     calls = 0           # while it was looked at: the first three steps
     input_shapes = frozenset()
-    _module = None
+    _module = _given = None
 
     @property
     def module(self):
@@ -60,6 +61,15 @@ class Root(_Facts):
     @module.setter
     def module(self, module):
         self._module = weakref.ref(module)
+
+    @property
+    def given(self):
+        """The model that the program gave the library; the root may be part of it."""
+        return self._given() if self._given is not None else None
+
+    @given.setter
+    def given(self, module):
+        self._given = weakref.ref(module) if module is not None else None
 
     @property
     def shapes_vary(self):
@@ -79,6 +89,12 @@ class Reads(_Facts):
     site = ""
     how = ""            # "item"
     count = 0
+
+
+class Call(_Facts):
+    """A line of the program that goes backward from a loss, or steps an optimizer."""
+    site = ""
+    how = ""            # "method": loss.backward(), "function": torch.autograd.backward(loss), "": a library's
 
 
 class Seen(_Facts):
@@ -112,9 +128,10 @@ class Seen(_Facts):
         self.loaders, self.optimizers, self.roots = [], [], []
         self.copies = Copies()
         self.reads = []
+        self.backward_calls, self.step_calls = [], []  # in the first five steps
         super().__init__(**facts)
 
-    scripts = loaders = optimizers = roots = copies = reads = ()
+    scripts = loaders = optimizers = roots = copies = reads = backward_calls = step_calls = ()
 
     def training_loader(self):
         """The loader that handed out most batches; None where there is none."""

@@ -127,6 +127,15 @@ class Source:
                 return call
         raise Misfit("no call of %s stands there" % name)
 
+    def call_of_method(self, line, name):
+        """The one call of a method, or of a function, by its last name."""
+        found = [call for call in self.calls(line)
+                 if getattr(call.func, "attr", getattr(call.func, "id", None)) == name]
+        if len(found) != 1:
+            raise Misfit("%d calls of %s stand there" % (len(found), name) if found
+                         else "no call of %s stands there" % name)
+        return found[0]
+
     def block_of(self, statement):
         """(the list of statements that it stands in, its place there)"""
         parent = self.parents.get(statement, self.tree)
@@ -144,8 +153,15 @@ class Source:
     # Modules.
 
     def binds_torch(self, statement):
+        return self._binds_module(statement, "torch")
+
+    def _binds_module(self, statement, name):
         return isinstance(statement, ast.Import) and any(
-            alias.asname is None and alias.name.split(".")[0] == "torch" for alias in statement.names)
+            alias.asname is None and (alias.name + ".").startswith(name + ".") for alias in statement.names)
+
+    def imports(self, name):
+        """Whether "torch.utils.checkpoint" can be used by that name in all of the file."""
+        return any(self._binds_module(statement, name) for statement in self.tree.body)
 
     def after_imports(self):
         """The line after the imports at the head of the file; after torch's, where that comes later."""
@@ -192,6 +208,57 @@ def same_function(site, other):
     source = source_of(path)
     return path == other_path and (
         source.function_of(source.statement(line)) is source.function_of(source.statement(other_line)))
+
+
+@_quiet(False)
+def same_statement(site, other):
+    (path, line), (other_path, other_line) = parts_of(site), parts_of(other)
+    source = source_of(path)
+    statement = source.statement(line)
+    return path == other_path and statement is source.statement(other_line) and not any(
+        source.end(other) <= source.start(statement) for other in source._nodes(ast.stmt, line))
+
+
+def path_of(site):
+    """"train.py", as it is told; "" for no site."""
+    path = (site or "").rpartition(":")[0]
+    return told_path(path) if path else ""
+
+
+@_quiet("")
+def unused_name(site, *names):
+    """The first of these that stands nowhere in the site's file; "" where all do."""
+    text = source_of(parts_of(site)[0]).text
+    return next((name for name in names if not re.search(r"\b%s\b" % name, text)), "")
+
+
+@_quiet(False)
+def binds_name(site, name):
+    """Whether the site's file uses a name for something else than a method."""
+    source = source_of(parts_of(site)[0])
+    return any(isinstance(node, ast.Name) and node.id == name
+               or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name
+               and not isinstance(source.parents[node], ast.ClassDef) for node in ast.walk(source.tree))
+
+
+@_quiet("")
+def owner_of_call(site, method):
+    """"self.opt" where the line calls self.opt.step()."""
+    path, line = parts_of(site)
+    call = source_of(path).call_of_method(line, method)
+    return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+
+
+def given_name(site, callee, argument):
+    """"net" where a call on that line is given it as its first argument or by that keyword. Misfit: it is
+    not, or not by a name."""
+    path, line = parts_of(site)
+    call = source_of(path).calls_of_kind(line, callee)[0]
+    given = [keyword.value for keyword in call.keywords if keyword.arg == argument] or call.args[:1]
+    name = ast.unparse(given[0]) if given else ""
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name):
+        raise Misfit("the model has no name where %s is given it" % callee)
+    return name
 
 
 @_quiet("")

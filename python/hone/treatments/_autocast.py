@@ -46,9 +46,20 @@ class Autocast(Treatment):
         switches = _trainers.switches(seen, cls.trainer)
         if switches:
             return _trainers.edits(seen, switches)
-        return [_patch.wrap_call(root.site, root.name, _header(seen, cls.dtype),
-                                 ".float()" if getattr(root, "output", "") == "tensor" else "")
-                for root in seen.roots if root.name and root.site]
+        return cls.wraps(seen)
+
+    @classmethod
+    def wraps(cls, seen, scaler="", backward=""):
+        """The model's calls under autocast; the one in the statement at `backward` with the loss scaled."""
+        header, edits = _header(seen, cls.dtype), []
+        for root in seen.roots:
+            if root.name and root.site:
+                suffix = ".float()" if root.output == "tensor" else ""
+                here = scaler if _patch.same_statement(root.site, backward) else ""
+                edits.append(_patch.wrap_call(root.site, root.name, header, suffix, here))
+            else:
+                edits.append(_patch.missing(root.site, header, "how the model is called there is not known"))
+        return edits
 
     def root(self, module):
         torch = self.session.torch

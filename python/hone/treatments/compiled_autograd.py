@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile of the model, and of the whole backward pass as one graph, hooks and accumulation included."""
+from .. import _patch
 from . import Unfit, _compile, _model
+
+_CONFIGURATION = "torch._dynamo.config.compiled_autograd = True"
+_HEADER = "with torch._dynamo.compiled_autograd._enable(torch.compile)"
 
 
 class CompiledAutograd(_compile.Compile):
@@ -25,12 +29,18 @@ class CompiledAutograd(_compile.Compile):
 
     @classmethod
     def code(cls, seen, options):
-        return ("torch._dynamo.config.compiled_autograd = True\n" + super().code(seen, options)
-                + "\nwith torch._dynamo.compiled_autograd._enable(torch.compile):\n    loss.backward()")
+        return "%s\n%s\n%s:\n    loss.backward()" % (_CONFIGURATION, super().code(seen, options), _HEADER)
 
     @classmethod
     def edits(cls, seen, options):
-        return []  # the line of the backward pass is not known
+        edits = super().edits(seen, options)
+        for call in seen.backward_calls:
+            if not call.how:
+                edits.append(_patch.missing(call.site, _HEADER, "backward is called by a library"))
+                continue
+            edits += [_patch.insert_after_imports(_patch.path_of(call.site), _CONFIGURATION),
+                      _patch.wrap_statement(call.site, _HEADER)]
+        return _patch.together(edits) if seen.backward_calls else []
 
     def __init__(self, session, options):
         super().__init__(session, options)

@@ -7,6 +7,7 @@ are not finite is left out, all by torch's own GradScaler.
 """
 import types
 
+from .. import _patch
 from . import Unfit, _autocast, _model, _trainers
 
 
@@ -38,14 +39,33 @@ class Fp16Autocast(_autocast.Autocast):
         first = super().code(seen, options)
         if _trainers.switches(seen, cls.trainer):
             return first
-        return ('scaler = torch.amp.GradScaler("cuda")\n' + first + "\nscaler.scale(loss).backward()\n"
-                "scaler.step(optimizer)\nscaler.update()")
+        optimizer = _name(seen.step_calls, "step") or "optimizer"
+        return ("scaler = %s\n%s\nscaler.scale(loss).backward()\nscaler.step(%s)\nscaler.update()"
+                % (_scaler_text(seen), first, optimizer))
 
     @classmethod
     def edits(cls, seen, options):
         if _trainers.switches(seen, cls.trainer):
             return super().edits(seen, options)
-        return []  # three places, of which two are not known: `code` tells
+        try:
+            backward = _only(seen.backward_calls, "backward is called")
+            step = _only(seen.step_calls, "the optimizer is stepped")
+            for path in map(_patch.told_path, seen.scripts):
+                if path != _patch.path_of(backward.site) and _patch.find_call(path, "backward"):
+                    raise _patch.Misfit("backward is called in %s too" % path)
+            name = _patch.unused_name(backward.site, "scaler", "grad_scaler")
+            if not name:
+                raise _patch.Misfit("the names scaler and grad_scaler are taken")
+        except _patch.Misfit as why:
+            site = next((call.site for call in (*seen.backward_calls, *seen.step_calls)), "")
+            return [_patch.missing(site, _scaler_text(seen), str(why))]
+        split = any(_patch.same_statement(root.site, backward.site) for root in seen.roots)
+        return _patch.together([
+            _patch.make_scaler(seen.optimizers[0].site if seen.optimizers else "", [backward.site, step.site],
+                               "%s = %s" % (name, _scaler_text(seen))),
+            *cls.wraps(seen, name, backward.site),
+            _patch.scale_backward(backward.site, name, backward.how == "method", split),
+            _patch.scale_step(step.site, name)])
 
     def __init__(self, session, options):
         super().__init__(session, options)
@@ -126,6 +146,28 @@ class Fp16Autocast(_autocast.Autocast):
         if self.hits > before and not self._active:
             self._scaler = _scaler(torch, _model.device_of(module))
             self._active = True
+
+
+def _only(calls, what):
+    """The one line of the program that does it."""
+    if not calls or not calls[0].site:
+        raise _patch.Misfit("where %s is not known" % what)
+    if len(calls) > 1:
+        raise _patch.Misfit("%s at %s" % (what, " and at ".join(call.site for call in calls)))
+    if not calls[0].how:
+        raise _patch.Misfit("%s by a library" % what)
+    return calls[0]
+
+
+def _name(calls, method):
+    return _patch.owner_of_call(calls[0].site, method) if calls else ""
+
+
+def _scaler_text(seen):
+    import torch
+
+    new = hasattr(torch.amp, "GradScaler")  # since 2.3
+    return 'torch.amp.GradScaler("%s")' % seen.device if new else "torch.cuda.amp.GradScaler()"
 
 
 def _scaler(torch, device):
