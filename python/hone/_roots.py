@@ -128,13 +128,16 @@ class Roots:
         root = None
         if any(p.requires_grad or not self.session.seen.optimizers for p in module.parameters()):
             frame = _sites.frame_of_program(2)
+            loop, running = _sites.loop_around(sys._getframe(2))
+            given = _given(loop, running)
             root = Root(kind=type(module).__name__, module=module, site=_sites.site_of(frame),
-                        loop=_sites.library_of_loop(sys._getframe(2)),
+                        loop=loop, entry=_sites.site_of(_sites.program_above(running)), given=given,
                         name=_sites.name_of_callee(frame, module) if frame is not None else "",
                         input_shapes=set())
             self.session.seen.roots.append(root)
             if self.session.trial is not None:
-                self.kept.append(module)  # treatments look at it when the program is over and has let go
+                # Treatments look at them when the program is over and has let go.
+                self.kept += [module, given]
             self.session.program_file(frame)
             self._tell_device(module)
             for treatment in self.session.treatments:
@@ -181,6 +184,14 @@ class Roots:
             module.forward = _around(own, around)
             return
         module.__class__ = _subclass(type(module), around)
+
+
+def _given(library, loop):
+    """The model that a library's loop was given; None where it makes its own, or that is not known."""
+    this = loop.f_locals.get("self") if loop is not None else None
+    if library == "transformers":
+        return getattr(this, "model", None) if getattr(this, "model_init", None) is None else None
+    return getattr(getattr(this, "trainer", None), "lightning_module", None)
 
 
 @functools.lru_cache(None)

@@ -25,9 +25,13 @@ def is_program(path):
 def frame_of_program(depth=1):
     """The nearest frame of the program above the caller's caller; None where there is none."""
     try:
-        frame = sys._getframe(depth + 1)
+        return program_above(sys._getframe(depth + 1))
     except ValueError:
         return None
+
+
+def program_above(frame):
+    """The frame itself or the nearest above it that is the program's."""
     while frame is not None and not is_program(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
@@ -55,15 +59,17 @@ def told(path):
     return os.path.relpath(full, _cwd) if full.startswith(_cwd + os.sep) else full
 
 
-def library_of_loop(frame):
-    """Whose training loop the frame stands in: "transformers", "lightning"; "": none that is known."""
+def loop_around(frame):
+    """(whose training loop the frame stands in: "transformers", "lightning", the loop's outermost frame);
+    ("", None): none that is known."""
+    library, outermost = "", None
     while frame is not None:
         path = frame.f_code.co_filename.replace(os.sep, "/")
-        for part, library in _LOOPS:
+        for part, name in _LOOPS:
             if part in path:
-                return library
+                library, outermost = library or name, frame
         frame = frame.f_back
-    return ""
+    return library, outermost
 
 
 def site_of_traceback(traceback):

@@ -49,7 +49,7 @@ def _clean():
 class Ran:
     """A program that was run to its end: out, err, status, and the documents it left (by rank)."""
 
-    def __init__(self, *words, order=None, recipe=None, forked=False):
+    def __init__(self, *words, order=None, recipe=None, forked=False, cwd=None):
         words = [str(word) for word in words]
         folder = pathlib.Path(tempfile.mkdtemp(prefix="hone_tune_"))
         try:
@@ -67,7 +67,7 @@ class Ran:
                 self.out, self.err, self.status = Forks.run(words, more, folder)
             else:
                 done = subprocess.run([PYTHON, *words], capture_output=True, text=True, env=dict(_clean(), **more),
-                                      cwd=folder, timeout=240)
+                                      cwd=cwd or folder, timeout=240)
                 self.out, self.err, self.status = done.stdout, done.stderr, done.returncode
             documents = [json.loads(path.read_text()) for path in folder.glob("tune-*.json")]
             self.documents = sorted(documents, key=lambda one: (not one["losses"], one["rank"]))

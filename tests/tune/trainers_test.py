@@ -10,6 +10,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 import harness
@@ -17,6 +18,7 @@ from session_test import PYTHON, WORKERS, Ran, choice
 from tune_test import HERE, Case as TuneCase
 
 TRAINER, LIGHTNING = HERE / "programs/hf_trainer.py", HERE / "programs/lightning_fit.py"
+BLOCKS = HERE / "programs/lightning_blocks.py"
 NO_WAIT = ("--wait", "0", "--steps", "40")
 
 
@@ -31,6 +33,8 @@ def need(*names):
 
 
 class Described(unittest.TestCase):
+    _printed = {}
+
     def trial(self, *words, **order):
         ran = Ran(*words, order=order)
         self.assertEqual(ran.status, 0, ran.out + ran.err)
@@ -56,6 +60,32 @@ class Described(unittest.TestCase):
         path, _, number = candidate["where"].rpartition(":")
         self.assertIn(line, pathlib.Path(path).read_text().splitlines()[int(number) - 1])
         self.assertTrue(candidate["code"].startswith(code), candidate["code"])
+
+    def written(self, text, treatment, *words, lines=None):
+        """The patch of a trial, and what the program prints as it is and patched, by its lines' first words.
+        lines: what the patch adds."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="hone_trainers_"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        program = folder / "train.py"
+        program.write_text(text)
+        ran = Ran(program, *words, order={"steps": 8, "recipe": [choice(treatment)]}, cwd=folder)
+        self.assertEqual((ran.status, ran.effect(treatment)["state"]), (0, "applied"), ran.out + ran.err)
+        patch = ran.document["patch"]
+        printed = []
+        if lines is not None:
+            key = text, words
+            added = [line[1:] for line in patch.splitlines() if line.startswith("+") and line[:3] != "+++"]
+            self.assertEqual("\n".join(added), lines.rstrip("\n"), patch)
+            if key not in self._printed:
+                self._printed[key] = self._print(program, words, folder)
+            subprocess.run(["git", "apply", "-"], cwd=folder, input=patch.encode(), check=True)
+            printed = [self._printed[key], self._print(program, words, folder)]
+        return (patch, *printed)
+
+    def _print(self, program, words, folder):
+        done = Ran(program, *words, cwd=folder)
+        self.assertEqual(done.status, 0, done.out + done.err)
+        return dict(line.partition(" ")[::2] for line in done.out.splitlines())
 
     def check_same(self, ran, as_it_is):
         """The treatment did what it says, and the same data came."""
@@ -94,9 +124,68 @@ class HuggingFace(Described):
             self.assertIn(line, ran.document["patch"].splitlines())
 
 
+    def test_what_the_trainer_has_no_argument_for_stands_before_it(self):
+        lines = """\
+    for block in %s.modules():
+        if type(block).__name__ == "GPT2Block":
+            block.compile()
+"""
+        words = ("--wait", "0", "--steps", "12")
+        _, before, after = self.written(TRAINER.read_text(), "compile-regional", *words, lines=lines % "model")
+        self.assertEqual((before["compiled"], after["compiled"]), ("0", "2"))
+        # A model without a name, which the Trainer has; and a Trainer without one.
+        text = TRAINER.read_text().replace("    model = GPT2LMHeadModel(config)\n", "").replace(
+            "model=model", "model=GPT2LMHeadModel(config)").replace('    print("compiled"', '    print("")  # "')
+        patch, = self.written(text, "compile-regional", *words)
+        self.assertIn("(neither the model nor the Trainer has a name where they are made)", patch)
+        self.assertNotIn("\n+", patch)
+        text = text.replace("    Trainer(", "    trainer = Trainer(").replace(".train()", "\n    trainer.train()")
+        patch, = self.written(text, "compile-regional", *words)
+        self.assertIn("+    for block in trainer.model.modules():\n", patch)
+
+
 class Lightning(Described):
     def setUp(self):
         need("lightning")
+
+    def test_lines_before_the_loop_that_is_run(self):
+        blocks = """\
+    for block in net%s.modules():
+        if type(block).__name__ == "Block":
+            block.%s
+"""
+        text = BLOCKS.read_text()
+        for words, path in (((), ".layers"), (("--whole",), "")):
+            with self.subTest(words):
+                _, before, after = self.written(text, "compile-default", *words, lines="    net%s.compile()" % path)
+                self.assertEqual((before["compiled"], before["graphs"]), ("", "0"))
+                self.assertEqual(after["compiled"], path[1:] or "itself")
+                self.assertGreater(int(after["graphs"]), 0)
+                self.assertAlmostEqual(float(before["weight"]), float(after["weight"]), delta=1e-4)
+        _, _, after = self.written(text, "compile-regional", lines=blocks % (".layers", "compile()"))
+        self.assertEqual(after["compiled"], "layers.0 layers.1 layers.2")
+        self.assertGreater(int(after["graphs"]), 0)
+        forward = """\
+import types
+import torch.utils.checkpoint
+    def forward(block, *args, **kwargs):
+        return torch.utils.checkpoint.checkpoint(type(block).forward, block, *args, use_reentrant=False, **kwargs)
+
+"""
+        _, before, after = self.written(text, "gradient-checkpointing", "--whole", lines=forward + blocks % (
+            "", "forward = types.MethodType(forward, block)"))
+        self.assertEqual((before["checkpoints"], after["checkpoints"]), ("0", "3"))
+        self.assertEqual(before["weight"], after["weight"])
+
+    def test_a_model_without_a_name_is_told(self):
+        text = BLOCKS.read_text().replace("        net,\n", "        [net][0],\n")
+        patch, = self.written(text, "compile-default")
+        self.assertIn(": self.layers.compile() (the model has no name where fit is given it)", patch)
+        self.assertNotIn("\n+", patch)
+
+    def test_what_several_ranks_wrap_is_named_as_it_was_given(self):
+        patch, = self.written(BLOCKS.read_text(), "compile-regional", "--devices", "2")
+        self.assertIn("+    for block in net.modules():\n", patch)
 
     def test_an_evaluation_before_the_training_hides_nothing(self):
         ran = self.trial(LIGHTNING, *NO_WAIT, describe=True, steps=12)

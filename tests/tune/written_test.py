@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Patches of several places, from what is seen of real programs that run here: a gradient scaler,
-compiled autograd. The patched program runs, and does what the treatment did."""
+"""Patches of several places, from what is seen of real programs that run here: a gradient scaler, checkpoints of
+blocks, compiled autograd. The patched program runs, and does what the treatment did."""
+import copy
+import io
 import sys
+import types
 import warnings
 
 import harness
@@ -321,6 +324,100 @@ if __name__ != "other":
         for lines in ("opt = torch.optim.SGD(model.parameters(), lr=0.05, fused=True)\n", "        block.compile()\n",
                       "(torch.compile):\n        scaler.scale(loss).backward()\n    scaler.step(opt)\n    scaler.update()\n"):
             self.assertIn(lines, text)
+
+
+class Checkpoints(Written):
+    TEXT = MODEL.replace("torch.tanh(self.up(x))", "torch.dropout(self.up(x), 0.2, self.training)") + """
+ran = []
+
+
+def count(*_):
+    ran.append(1)
+
+
+model = make()
+for block in model[:3]:
+    block.up.register_forward_hook(count)
+opt = torch.optim.SGD(model.parameters(), lr=0.05)
+for step in range(6):
+    opt.zero_grad()
+    loss = model(torch.randn(16, 8)).square().mean()
+    loss.backward()
+    opt.step()
+    losses.append(loss.item())
+"""
+
+    def patched(self, text=TEXT):
+        seen = self.seen(text)
+        self.plain = self.ran.space
+        diff = self.patch(seen, "gradient-checkpointing")
+        self.apply(diff)
+        return self.run_program("train.py"), diff, seen
+
+    def test_the_same_numbers_and_names(self):
+        space, diff, seen = self.patched()
+        added = [line[1:] for line in self.body(diff).split("\n") if line.startswith("+")]
+        self.assertEqual(added[:2], ["import types", "import torch.utils.checkpoint"])
+        self.assertEqual("\n".join(added[2:]), treatments.load("gradient-checkpointing").code(seen, {}))
+        self.assertEqual((len(self.plain["ran"]), len(space["ran"])), (18, 36))  # once more for the backward pass
+        self.assertEqual(space["losses"], self.plain["losses"])
+        self.check_same(space, self.plain)
+        for one, two in zip(space["model"].parameters(), self.plain["model"].parameters()):
+            self.assertTrue(torch.equal(one.grad, two.grad))
+        self.assertEqual(list(space["model"].state_dict()), list(self.plain["model"].state_dict()))
+        self.assertEqual([name for name, _ in space["model"].named_modules()],
+                         [name for name, _ in self.plain["model"].named_modules()])
+        self.plain["model"].load_state_dict(space["model"].state_dict())
+
+    def test_copies_are_their_own(self):
+        model = self.patched()[0]["model"]
+        x = torch.ones(2, 8)
+        for other in (copy.deepcopy(model), torch.optim.swa_utils.AveragedModel(model).module):
+            with torch.no_grad():
+                torch.testing.assert_close(other.eval()(x), model.eval()(x))
+                for p in other.parameters():
+                    p.zero_()
+                self.assertEqual(other(x).abs().max().item(), 0)
+                self.assertGreater(model(x).abs().max().item(), 0)
+            self.assertIs(other[0].forward.__self__, other[0])
+
+    def test_saved_and_evaluated(self):
+        space = self.patched()[0]
+        model, x = space["model"], torch.ones(2, 8)
+        sys.modules["program"] = types.ModuleType("program")  # where pickle looks for its classes
+        sys.modules["program"].__dict__.update(space)
+        self.addCleanup(sys.modules.pop, "program")
+        for kept in (model, model.state_dict()):
+            file = io.BytesIO()
+            torch.save(kept, file)
+            file.seek(0)
+            loaded = torch.load(file, weights_only=kept is not model)
+            if kept is model:
+                torch.testing.assert_close(loaded.eval()(x), model.eval()(x), rtol=0, atol=0)
+        self.plain["model"].load_state_dict(loaded)
+        before = len(space["ran"])
+        with torch.no_grad():
+            torch.testing.assert_close(model.eval()(x), self.plain["model"].eval()(x), rtol=0, atol=0)
+        self.assertEqual(len(space["ran"]) - before, 3)
+
+    def test_a_compiler_sees_through_it(self):
+        from torch._dynamo.utils import counters
+
+        model = self.patched(FUNCTION)[0]["model"]
+        for block in model[:3]:
+            block.compile(backend="eager")
+        torch._dynamo.reset()
+        counters.clear()
+        model(torch.randn(16, 8)).sum().backward()
+        self.assertGreater(counters["stats"]["unique_graphs"], 0)
+
+    def test_where_it_is_not_written(self):
+        seen = self.seen(self.TEXT + "\n\ndef forward():\n    pass\n")
+        self.assertIn("(the name forward is taken in this file)", self.patch(seen, "gradient-checkpointing"))
+        seen = self.seen(self.TEXT)
+        seen.roots[0].kind = "DataParallel"
+        self.assertIn("(copies that DataParallel makes would call the originals)",
+                      self.patch(seen, "gradient-checkpointing"))
 
 
 class CompiledAutograd(Written):

@@ -61,6 +61,22 @@ def repeated_blocks(torch, module):
     return list(found[max(large, key=lambda kind: len(found[kind]))].values())
 
 
+def for_blocks(lines):
+    """For code_for and edits_for: `lines` for each block that a model repeats, where it does."""
+    def line(root):
+        import torch
+
+        module = inner(root.module) if root is not None and root.module is not None else None
+        blocks = repeated_blocks(torch, module) if module is not None else []
+        if root is not None and not blocks:
+            return ""
+        kind = type(blocks[0]).__name__ if blocks else "Block"
+        return ('for block in {model}.modules():\n    if type(block).__name__ == "%s":\n        %s'
+                % (kind, lines))
+
+    return line
+
+
 def has(module, *kinds):
     return module is not None and any(isinstance(part, kinds) for part in module.modules())
 
@@ -99,24 +115,56 @@ def names(seen):
 
 
 def code_for(seen, line, trainer=None):
-    """`line` for every model; `trainer`: by library, the arguments that do it where that owns the loop."""
+    """`line` for every model, or line(root); `trainer`: by library, the arguments that do it where that owns
+    the loop."""
     switches = _trainers.switches(seen, trainer)
     if switches:
         return _trainers.code(seen, switches)
-    return "\n".join(line.format(model=name, inner=name) for name in dict.fromkeys(names(seen)))
+    texts = []
+    for root in seen.roots:
+        name = (place(seen, root) or (None, root.name or "model"))[1]
+        texts.append(_line(line, root).format(model=name, inner=name))
+    texts = list(dict.fromkeys(filter(None, texts)))
+    return "\n".join(texts) if texts else _line(line, None).format(model="model", inner="model")
+
+
+def _line(line, root):
+    return line(root) if callable(line) else line
 
 
 def place(seen, root):
     """(site, name): the line before which a change to the model belongs, and its name there, or None."""
+    try:
+        return _place(seen, root)
+    except _patch.Misfit:
+        return None
+
+
+def _place(seen, root):
     for optimizer in seen.optimizers:
         name = _name_at(seen, root, optimizer.site)
         if name:
             return optimizer.site, name
+    if root.loop:
+        return _place_in_library(seen, root)
     if root.name:
         site = _patch.site_before_use(root.site, root.name)
         if site:
             return site, root.name
-    return None
+    raise _patch.Misfit("where the model is made is not in sight")
+
+
+def _place_in_library(seen, root):
+    """Before the library is given the model, which the root is, or is part of."""
+    module, given = inner(root.module), root.given
+    parts = given.named_modules() if given is not None else ()
+    path = next((name for name, part in parts if part is module), None)
+    if path is None:
+        raise _patch.Misfit("where the model is made is not in sight")
+    site, name = _trainers.place(seen, root)
+    if path and all(part.isidentifier() for part in path.split(".")):
+        return site, "%s.%s" % (name, path)
+    return site, '%s.get_submodule("%s")' % (name, path) if path else name
 
 
 def _name_at(seen, root, site):
@@ -140,19 +188,22 @@ def where(seen, trainer=None):
 
 
 def edits_for(seen, line, trainer=None):
-    """`line` for every model, before its optimizer is made. {model} is its name, {inner} what it is without
-    DistributedDataParallel and the like, which may or may not be around it on that line."""
+    """`line` (or line(root), "" for none) for every model, before its optimizer is made or a library is given
+    it. {model} is its name, {inner} what it is without DistributedDataParallel and the like, which may or may
+    not be around it on that line."""
     switches = _trainers.switches(seen, trainer)
     if switches:
         return _trainers.edits(seen, switches)
     edits = []
     for root in seen.roots:
-        found = place(seen, root)
-        name = found[1] if found else root.name or "model"
-        inside = 'getattr(%s, "module", %s)' % (name, name) if root.kind in _WRAPPERS else name
-        text = line.format(model=name, inner=inside)
-        if found:
-            edits.append(_patch.insert_before(found[0], text))
-        elif root.site:
-            edits.append(_patch.missing(root.site, text, "where the model is made is not in sight"))
+        try:
+            (site, name), why = _place(seen, root), ""
+        except _patch.Misfit as trouble:
+            site, name, why = root.site, root.name or "model", str(trouble)
+        # A library wraps what it was given later.
+        wrapped = root.kind in _WRAPPERS and not root.loop
+        inside = 'getattr(%s, "module", %s)' % (name, name) if wrapped else name
+        text = _line(line, root).format(model=name, inner=inside)
+        if text and site:
+            edits.append(_patch.missing(site, text, why) if why else _patch.insert_before(site, text))
     return edits

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs whose loop is a library's (Hugging Face's Trainer, Lightning's): what makes a change permanent
-there is an argument of the library's, not a line in a loop that the program does not have.
+there is an argument of the library's, not a line in a loop that the program does not have. Where the library
+has none, lines stand before the statement that gives it the model.
 
 A treatment names these arguments by library: {"transformers": {"bf16": "True"}, "lightning": {…}}.
 """
@@ -13,6 +14,9 @@ _SWITCHES = {
     "transformers": ("TrainingArguments", ("transformers.training_args",)),
     "lightning": ("Trainer", ("lightning.pytorch.trainer.trainer", "pytorch_lightning.trainer.trainer")),
 }
+_TRAINERS = ("transformers.trainer",)  # where Hugging Face's Trainer comes from
+# What runs a loop: Lightning's Trainer is given the model there, Hugging Face's has it.
+_RUNS = {"lightning": ("fit", "validate"), "transformers": ("train", "evaluate")}
 
 
 def library(seen):
@@ -41,9 +45,38 @@ def edits(seen, arguments):
                            "where the arguments of the Trainer are made is not in sight")]
 
 
+def place(seen, root):
+    """(site, name): the line before which a change to the model that a library was given belongs, and the
+    model's name there. Raises _patch.Misfit."""
+    if root.loop == "lightning":
+        return root.entry, _given_to_lightning(root)
+    made = _calls_of(seen, "Trainer", _TRAINERS)
+    near = [call for call in made if _patch.same_function(call[0], root.entry)]
+    for site, kind in near if len(near) == 1 else made if len(made) == 1 else ():
+        try:
+            return site, _patch.given_name(site, kind, "model")
+        except _patch.Misfit:
+            pass  # made in the call itself; by now the Trainer has it
+    for run in _RUNS["transformers"]:
+        trainer = _patch.owner_of_call(root.entry, run)
+        if trainer.replace(".", "").isidentifier():
+            return root.entry, trainer + ".model"
+    raise _patch.Misfit("neither the model nor the Trainer has a name where they are made")
+
+
+def _given_to_lightning(root):
+    for run in _RUNS["lightning"]:
+        if _patch.owner_of_call(root.entry, run):
+            return _patch.given_name(root.entry, run, "model")
+    raise _patch.Misfit("where the model is given to Lightning is not in sight")
+
+
 def _calls(seen):
-    """(site, name) of the calls of the library's class, or of one that is made of it."""
-    name, homes = _SWITCHES[library(seen)]
+    """(site, name) of the calls of the class that takes the switches, or of one that is made of it."""
+    return _calls_of(seen, *_SWITCHES[library(seen)])
+
+
+def _calls_of(seen, name, homes):
     names = [name]
     for home in homes:
         kind = getattr(sys.modules.get(home), name, None)

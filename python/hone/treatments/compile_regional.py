@@ -2,6 +2,8 @@
 """torch.compile of the block that a model repeats: compiled once, used by every instance."""
 from . import Unfit, _compile, _model
 
+_LINES = _model.for_blocks("block.compile()")
+
 
 class CompileRegional(_compile.Compile):
     name, title = "compile-regional", "torch.compile of repeated blocks"
@@ -13,16 +15,18 @@ class CompileRegional(_compile.Compile):
 
     @classmethod
     def require(cls, seen):
-        if not _blocks_of(seen):
+        import torch
+
+        if not any(_model.repeated_blocks(torch, module) for module in _model.roots(seen)):
             raise Unfit("the model is not made of repeated blocks")
 
     @classmethod
     def code(cls, seen, options):
-        return _model.code_for(seen, _lines(seen))
+        return _model.code_for(seen, _LINES)
 
     @classmethod
     def edits(cls, seen, options):
-        return _model.edits_for(seen, _lines(seen))
+        return _model.edits_for(seen, _LINES)
 
     def put_in(self, torch, module):
         blocks = _model.repeated_blocks(torch, module)
@@ -32,23 +36,6 @@ class CompileRegional(_compile.Compile):
             if id(block) not in self.ours:
                 self.compile(block)
                 self.hit()
-
-
-def _blocks_of(seen):
-    import torch
-
-    for module in _model.roots(seen):
-        blocks = _model.repeated_blocks(torch, module)
-        if blocks:
-            return blocks
-    return []
-
-
-def _lines(seen):
-    blocks = _blocks_of(seen)
-    kind = type(blocks[0]).__name__ if blocks else "Block"
-    return ('for block in {model}.modules():\n    if type(block).__name__ == "%s":\n        block.compile()'
-            % kind)
 
 
 TREATMENT = CompileRegional

@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Activations of the model's blocks are computed again in the backward pass instead of kept."""
+from .. import _patch
 from . import EXACT, Treatment, Unfit, _model
 
 _TRAINER = {"transformers": {"gradient_checkpointing": "True"}}
+# A method of each block: a copy of the model (copy.deepcopy, for averaged weights) gets its own, a compiler
+# sees through it (not through functools.partial), and no module or parameter gets another name. It is called
+# forward because pickle looks for it by that name in a model that is saved whole.
+_FORWARD = """\
+def forward(block, *args, **kwargs):
+    return torch.utils.checkpoint.checkpoint(type(block).forward, block, *args, use_reentrant=False, **kwargs)
+
+"""
+_BLOCKS = _model.for_blocks("block.forward = types.MethodType(forward, block)")
 _NEARLY_FULL = 0.8  # of the device's memory: below that there is nothing to buy with it
 
 
@@ -36,13 +46,20 @@ class GradientCheckpointing(Treatment):
     def code(cls, seen, options):
         if any(_is_hugging_face(module) for module in _model.roots(seen)):
             return _model.code_for(seen, "{inner}.gradient_checkpointing_enable()", _TRAINER)
-        return "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)"
+        return _model.code_for(seen, _lines)
 
     @classmethod
     def edits(cls, seen, options):
         if any(_is_hugging_face(module) for module in _model.roots(seen)):
             return _model.edits_for(seen, "{inner}.gradient_checkpointing_enable()", _TRAINER)
-        return []  # the loop over the blocks is in the model's own forward
+        site, why = _model.where(seen), ""
+        if any(root.kind == "DataParallel" for root in seen.roots):
+            why = "copies that DataParallel makes would call the originals"
+        elif _patch.binds_name(site, "forward"):
+            why = "the name forward is taken in this file"
+        if why:
+            return [_patch.missing(site, _FORWARD, why)]
+        return _model.edits_for(seen, _lines)
 
     def root(self, module):
         torch = self.session.torch
@@ -67,6 +84,11 @@ class GradientCheckpointing(Treatment):
             for block in _model.repeated_blocks(torch, inner):
                 self.session.wrap_forward(block, around)
                 self.hit()
+
+
+def _lines(root):
+    blocks = _BLOCKS(root)
+    return blocks and _FORWARD + blocks
 
 
 def _is_hugging_face(module):

@@ -37,7 +37,9 @@ def main():
         use_cpu=True,
         report_to="none",
     )
-    Trainer(model=GPT2LMHeadModel(config), args=arguments, train_dataset=Tokens()).train()
+    model = GPT2LMHeadModel(config)
+    Trainer(model=model, args=arguments, train_dataset=Tokens()).train()
+    print("compiled", sum(getattr(part, "_compiled_call_impl", None) is not None for part in model.modules()))
 
 
 if __name__ == "__main__":
