@@ -9,11 +9,17 @@ def advice(seen):
 
 
 def _deferred_logging(seen):
-    looked_at = min(seen.steps, 5)  # reads are counted in the first five steps
-    every_step = [read for read in seen.reads if looked_at >= 3 and read.count >= looked_at - 1 and read.site]
+    """Of what the treatment of that name can do nothing about."""
+    from .treatments import Unfit, deferred_logging
+
+    try:
+        later = deferred_logging.readable(seen)
+    except Unfit:
+        later = []
+    every_step = [read for read in seen.read_every_step() if read not in later]
     if seen.device == "cpu" or not every_step:
         return None
-    read = every_step[0]
+    read, looked_at = every_step[0], min(seen.steps, 5)
     return {
         "title": "read the loss every so many steps",
         "why": ".%s() at %s was called %d times in the first %d steps; each makes the program wait until the "

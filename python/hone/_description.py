@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-from . import _bench, _ranks
+from . import _bench, _ranks, _sites
 
 
 def complete(session, trial):
@@ -13,6 +13,7 @@ def complete(session, trial):
     if main:
         path = os.path.abspath(main)
         seen.scripts = [path] + [script for script in seen.scripts if script != path]
+    seen.files = _files()
     seen.steps, seen.world, seen.local_world = trial.count, _ranks.world(), _ranks.local_world()
     seen.step_s = _bench.step_seconds()
     seen.backwards_per_step = trial.losses.backwards / trial.count if trial.count else 0.0
@@ -30,6 +31,11 @@ def complete(session, trial):
         seen.operators = looked.operators[0]
     _complete_loaders(seen)
     session.quietly(_complete_device, seen, torch)
+
+
+def _files():
+    paths = [getattr(module, "__dict__", {}).get("__file__") for module in list(sys.modules.values())]
+    return [path for path in paths if isinstance(path, str) and path.endswith(".py") and _sites.is_program(path)]
 
 
 def _any_compiled(session):

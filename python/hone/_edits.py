@@ -6,7 +6,7 @@ import io
 import sys
 import tokenize
 
-from ._source import Misfit, parts_of, told_path
+from ._source import Misfit, parts_of, source_of, told_path
 
 # Of what goes in at the same place: what follows the line before, imports, lines before a statement, a header
 # around it, its indentation, its own text.
@@ -141,6 +141,82 @@ def replace(site, old, new):
         return [(at, at + len(old.encode()), _BEFORE, new)]
 
     return _edit(site, "%s becomes %s" % (old, new), make, new)
+
+
+# Numbers that stay on the device.
+
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult)
+
+
+def unread(site, kept):
+    """`x += loss.item()`, `xs.append(loss.item())`, `x = loss.item()`: .item() becomes ".detach()"."""
+    return _edit(site, ".item() becomes " + kept, lambda source, line: _unread(source, line, kept), kept)
+
+
+def unread_text(site, kept):
+    """The statement as unread() leaves it; empty where that does not fit."""
+    try:
+        path, line = parts_of(site)
+        source = source_of(path)
+        changes, statement = _unread(source, line, kept), source.statement(line)
+    except Misfit:
+        return ""
+    text, at = b"", source.start(statement)
+    for start, end, _, new in sorted(changes):
+        text, at = text + source.data[at:start] + new.encode(), end
+    return (text + source.data[at:source.end(statement)]).decode()
+
+
+def _unread(source, line, kept):
+    statement = source.statement(line)
+    value = _number_of(statement)
+    if value is None:
+        raise Misfit("what becomes of the number is not in sight")
+    changes = []
+    for call in source.calls_of_kind(line, "item"):
+        node = call
+        while node is not value:
+            node = source.parents[node]
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+                raise Misfit("a division on the device may round otherwise")
+            if not (isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC)
+                    or isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)):
+                raise Misfit("the number is used at once")
+        if call.args or call.keywords or not isinstance(call.func, ast.Attribute):
+            raise Misfit("it is no .item() of a tensor")
+        changes.append((source.end(call.func.value), source.end(call), _BEFORE, kept))
+    if isinstance(statement, ast.AugAssign):
+        changes += _assigned(source, statement)
+    return changes
+
+
+def _number_of(statement):
+    """The expression whose value a statement keeps; None: it does something else."""
+    value = getattr(statement, "value", None)
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Add, ast.Sub)):
+        return value
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and not isinstance(
+            statement.targets[0], (ast.Tuple, ast.List)):
+        return value
+    if isinstance(statement, ast.Expr) and isinstance(value, ast.Call) and (
+            getattr(value.func, "attr", "") == "append" and len(value.args) == 1):
+        return value.args[0]
+    return None
+
+
+def _assigned(source, statement):
+    """x += y as x = x + y: the first would write into a tensor that the program may hold by another name."""
+    target, value = statement.target, statement.value
+    if any(isinstance(node, (ast.Call, ast.NamedExpr)) for node in ast.walk(target)):
+        raise Misfit("its target would be computed twice")
+    sign = "+" if isinstance(statement.op, ast.Add) else "-"
+    start, end = source.end(target), source.start(value)
+    between = source.data[start:end].decode()
+    longer = "= %s %s" % (source.piece(target), sign)
+    changes = [(start, end, _BEFORE, between.replace(sign + "=", longer, 1))]
+    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)) and "(" not in between:
+        changes += [(end, end, _HEADER, "("), (source.end(value), source.end(value), _HEADER, ")")]
+    return changes
 
 
 # Lines.

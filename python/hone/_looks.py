@@ -79,17 +79,18 @@ class Looks:
     def _make_read(self, original, name):
         def read(tensor, *args, **kwargs):
             if tensor.device.type not in ("cpu", "meta") and tensor.numel() == 1:
-                self._was_read(name)
+                self._was_read(name, tensor)
             return original(tensor, *args, **kwargs)
 
         read.__name__ = name
         return read
 
-    def _was_read(self, name):
+    def _was_read(self, name, tensor):
         frame = _sites.frame_of_program(2)
         key = (_sites.site_of(frame), name)
         if key not in self.reads:
-            self.reads[key] = Reads(site=key[0], how=name)
+            self.reads[key] = Reads(site=key[0], how=name, own=frame is _sites.caller(2),
+                                    dtype=str(tensor.dtype).rpartition(".")[2])
             self.session.seen.reads.append(self.reads[key])
         self.reads[key].count += 1
 

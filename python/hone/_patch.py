@@ -10,7 +10,7 @@ import difflib
 import re
 
 from ._edits import IMPORTS, Edit, add_keywords, insert_after_imports, insert_before, missing, remark
-from ._edits import replace, replace_keyword, together, wrap_call, wrap_statement
+from ._edits import replace, replace_keyword, together, unread, unread_text, wrap_call, wrap_statement
 from ._edits_of_scaler import make_scaler, scale_backward, scale_step
 from ._source import Misfit, binds_name, find_call, find_keyword, first_argument, given_name, owner_of_call
 from ._source import owners_of_parameters, path_of, same_function, same_statement, site_before_use, source_of
@@ -20,7 +20,7 @@ __all__ = ["Edit", "Misfit", "add_keywords", "binds_name", "find_call", "find_ke
            "given_name", "insert_after_imports", "insert_before", "make_scaler", "missing", "owner_of_call",
            "owners_of_parameters", "path_of", "remark", "replace", "replace_keyword", "same_function",
            "same_statement", "scale_backward", "scale_step", "site_before_use", "together", "told_path",
-           "unified", "unused_name", "wrap_call", "wrap_statement"]
+           "unified", "unread", "unread_text", "unused_name", "wrap_call", "wrap_statement"]
 
 # What a line needs: by the beginning of a name in it, the import, and those that bring it along.
 _NEEDS = (("types.", "types"), ("torch.utils.checkpoint.", "torch.utils.checkpoint"), ("torch.", "torch"))

@@ -89,6 +89,10 @@ class Reads(_Facts):
     site = ""
     how = ""            # "item"
     count = 0
+    own = True          # by a line of its own; else a library does, on its behalf
+    dtype = "float32"
+    deferred = 0        # how often deferred-logging read it later
+    uses = ()           # sites that looked at such a number then
 
 
 class Call(_Facts):
@@ -124,14 +128,20 @@ class Seen(_Facts):
     environment = {}
 
     def __init__(self, **facts):
-        self.scripts = []
+        self.scripts, self.files = [], []
         self.loaders, self.optimizers, self.roots = [], [], []
         self.copies = Copies()
         self.reads = []
         self.backward_calls, self.step_calls = [], []  # in the first five steps
         super().__init__(**facts)
 
-    scripts = loaders = optimizers = roots = copies = reads = backward_calls = step_calls = ()
+    # scripts: those that were seen to do something; files: all modules of the program's own.
+    scripts = files = loaders = optimizers = roots = copies = reads = backward_calls = step_calls = ()
+
+    def read_every_step(self):
+        """Reads in nearly each of the steps that were looked at, which are the first five."""
+        looked_at = min(self.steps, 5)
+        return [read for read in self.reads if looked_at >= 3 and read.count >= looked_at - 1 and read.site]
 
     def training_loader(self):
         """The loader that handed out most batches; None where there is none."""

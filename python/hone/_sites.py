@@ -9,7 +9,7 @@ _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.se
 _LOOPS = (("/transformers/trainer.py", "transformers"), ("/lightning/pytorch/loops/", "lightning"),
           ("/pytorch_lightning/loops/", "lightning"))
 _cwd = os.getcwd()
-_known = {}  # file name: whether it is the program's
+_known, _known_ours = {}, {}  # file name: whether it is the program's, whether it is ours
 
 
 def is_program(path):
@@ -35,6 +35,21 @@ def program_above(frame):
     while frame is not None and not is_program(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
+
+
+def caller(depth=1):
+    """The frame that called the caller, ours left out; None where there is none."""
+    frame = sys._getframe(depth + 1)
+    while frame is not None and _is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _is_ours(path):
+    known = _known_ours.get(path)
+    if known is None:
+        known = _known_ours[path] = os.path.abspath(path).startswith(_OURS)
+    return known
 
 
 def frame_outside(depth, folder):

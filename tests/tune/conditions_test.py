@@ -3,16 +3,18 @@
 """What treatments of loaders, memory and threads offer for a run that was seen so and so. Without PyTorch."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
-from hone import _advice, treatments  # noqa: E402
+from hone import _advice, _source, treatments  # noqa: E402
 from hone._seen import Copies, Loader, Optimizer, Reads, Seen  # noqa: E402
 from hone.treatments import _cpus  # noqa: E402
 
@@ -108,6 +110,101 @@ class Variants(unittest.TestCase):
                 self.assertTrue(kind.title)
 
 
+class Later(unittest.TestCase):
+    """Whether numbers may be read later, by what the source says of them."""
+
+    unfit = Variants.unfit
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="hone_conditions_")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.addCleanup(setattr, _source._sites, "_cwd", _source._sites._cwd)
+        _source._sites._cwd = self.folder
+        _source._sources.clear()
+
+    def seen(self, text, **facts):
+        """A run of a program that reads on all lines with .item()."""
+        path = os.path.join(self.folder, "train.py")
+        pathlib.Path(path).write_text(textwrap.dedent(text))
+        _source._sources.clear()
+        reads = [Reads(site="train.py:%d" % (number + 1), how="item", count=5, **facts)
+                 for number, line in enumerate(textwrap.dedent(text).split("\n")) if ".item()" in line]
+        return Seen(device="cuda", steps=40, reads=reads, scripts=[path])
+
+    def offered(self, text):
+        seen = self.seen(text)
+        kind = treatments.load("deferred-logging")
+        self.assertEqual([options for options, _ in kind.variants(seen)], [{}])
+        self.assertEqual(_advice.advice(seen), [])
+        return kind, seen
+
+    def refused(self, text, words, **facts):
+        seen = self.seen(text, **facts)
+        self.unfit("deferred-logging", seen, words)
+        self.assertEqual([one["title"] for one in _advice.advice(seen)], ["read the loss every so many steps"])
+
+    def test_offered(self):
+        kind, seen = self.offered("for x in data:\n    total += loss.item() * 8\n")
+        self.assertEqual(kind.where(seen), "train.py:2")
+        self.assertEqual(kind.code(seen, {}),
+                         "total = total + loss.detach().double() * 8  # float(...) where the number is used")
+        self.offered("losses.append(loss.item())")
+        self.offered("meter.update(loss.item(), 8)")
+        kind, seen = self.offered("log(loss.item())")
+        self.assertIn("total = total + ", kind.code(seen, {}))
+
+    def test_nothing_to_read(self):
+        read = Reads(site="train.py:1", how="item", count=5)
+        self.unfit("deferred-logging", Seen(device="cpu", steps=40, reads=[read]), "on the CPU")
+        self.unfit("deferred-logging", Seen(device="cuda", steps=40), "no number")
+        self.unfit("deferred-logging", Seen(device="cuda", steps=2, reads=[read]), "no number")
+        self.refused("total += loss.item()", "a library reads the number", own=False)
+        self.refused("total += flag.item()", "a yes or no", dtype="bool")
+        read.how = "tolist"
+        self.unfit("deferred-logging", Seen(device="cuda", steps=40, reads=[read]), "only .item() can")
+
+    def test_used_at_once(self):
+        for line in ("print(loss.item())", "print(f'{loss.item():.3f}')", "text = '%.3f' % loss.item()",
+                     "best = min(best, loss.item())", "bar.set_postfix(loss=loss.item())", "x = float(loss.item())",
+                     "while loss.item() > 3: pass", "ok = loss.item() < 3", "if loss.item(): pass"):
+            self.refused(line, "train.py:1 uses the number at once")
+
+    def test_what_takes_no_such_number(self):
+        """Followed through assignments, containers, calls and returns."""
+        self.refused("""\
+            import json
+
+            class Meter:
+                def update(self, value, count=1):
+                    self.total += value * count
+
+                @property
+                def avg(self):
+                    return self.total / self.count
+
+            def epoch(meter):
+                for x in data:
+                    meter.update(loss.item(), 8)
+                return {"loss": meter.avg}
+
+            result = epoch(Meter())
+            history.append(result)
+            json.dump(history, open("out.json", "w"), indent=2)
+            """, "train.py:18 gives the number to json")
+        self.refused("from json import dumps\nx = loss.item()\ny = [x]\ndumps(y)", "train.py:4 gives the number to json")
+        self.refused("import wandb\nx += loss.item()\nwandb.log(dict(loss=x))", "train.py:3 gives the number to wandb")
+        self.refused("from transformers import Trainer\nself.log({'a': loss.item()})", "number to transformers")
+        self.refused("x += loss.item()\ntorch.tensor([x], device=0)", "train.py:2 gives the number to torch.tensor")
+        self.refused("x = loss.item()\nif type(x) is float: pass", "very type")
+        self.refused("x += loss.item()\nbuffer.copy_(y, non_blocking=True)", "without waiting")
+        self.refused("x += loss.item()\ny.to('cpu', non_blocking=True)", "without waiting")
+
+    def test_what_is_made_plain_before(self):
+        self.offered("import json\ntotal += loss.item()\njson.dump({'a': float(total)}, f)\njson.dump(vars(args), f)\n")
+        self.offered("x = loss.item()\nprint(json.dumps(f'{x:.3f}'))\ntorch.tensor([x], dtype=torch.float32)\n")
+        self.offered("x = loss.item()\ny.to(device, non_blocking=True)\ntorch.tensor(labels)\n")
+
+
 class Cpus(unittest.TestCase):
     def test_lists(self):
         self.assertEqual(_cpus.parsed("0-3,8\n"), [0, 1, 2, 3, 8])
@@ -116,13 +213,18 @@ class Cpus(unittest.TestCase):
 
 class Advice(unittest.TestCase):
     def test_a_loss_that_is_read_every_step(self):
-        read = Reads(site="train.py:31", how="item", count=5)
+        read = Reads(site="train.py:31", how="tolist", count=5)
         (one,) = _advice.advice(Seen(device="cuda", steps=40, reads=[read]))
         self.assertEqual(one["where"], "train.py:31")
         self.assertIn("5 times in the first 5 steps", one["why"])
         self.assertEqual(_advice.advice(Seen(device="cpu", steps=40, reads=[read])), [])
-        read.count = 1
+        read.how = "item"  # a treatment's
         self.assertEqual(_advice.advice(Seen(device="cuda", steps=40, reads=[read])), [])
+        other = Reads(site="train.py:40", how="__float__", count=5)
+        (one,) = _advice.advice(Seen(device="cuda", steps=40, reads=[read, other]))
+        self.assertEqual(one["where"], "train.py:40")
+        other.count = 1
+        self.assertEqual(_advice.advice(Seen(device="cuda", steps=40, reads=[read, other])), [])
 
     def test_attention_of_its_own(self):
         own = {"aten::softmax": 4, "aten::bmm": 8}

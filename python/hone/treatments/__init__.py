@@ -13,7 +13,7 @@ EXACT, NUMERIC, OPTIMIZATION = "exact", "numeric", "optimization"
 # In the order in which they are put in: what others build on comes first.
 NAMES = (
     "intra_op_threads", "cpu_affinity", "numa_binding", "allocator_settings",
-    "loader_workers", "pinned_memory", "non_blocking_copies",
+    "loader_workers", "pinned_memory", "non_blocking_copies", "deferred_logging",
     "tf32", "cudnn_benchmark", "sdpa_attention", "channels_last", "gradient_checkpointing",
     "bf16_autocast", "fp16_autocast",
     "fused_optimizer", "foreach_optimizer", "set_to_none",
