@@ -52,10 +52,8 @@ class Slot:
         return torch.cuda.is_current_stream_capturing()
 
     def send(self, tensor):
-        stream = self._current_stream(tensor.device)
         self.memory.copy_(tensor, non_blocking=True)
-        tensor.record_stream(stream)  # nobody gets its memory before; the program may drop it at once
-        self.event.record(stream)
+        self.event.record(self._current_stream(tensor.device))
 
     def arrived(self):
         return self.event.query()
@@ -93,12 +91,14 @@ class Reader:
         source = tensor.detach()
         slot.send(source if not source.dim() else source.reshape(()))
         part = _Part(tensor.dtype in self._whole, (mark,) if mark is not None else ())
-        part.slot, part.take = slot, lambda: self._taken(slot, free)
+        # The program may drop the tensor at once: until the copy is over nobody gets its memory, on
+        # whatever stream it was made.
+        part.slot, part.take = slot, lambda: self._taken(slot, free, source)
         with _lock:
             _copies.append(part)
         return _number(part)
 
-    def _taken(self, slot, free):
+    def _taken(self, slot, free, source):
         value = self._item(slot.memory)
         free.append(slot)
         return value

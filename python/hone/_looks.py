@@ -120,6 +120,7 @@ class Looks:
 
     def _stepping(self, optimizer, args, kwargs):
         if not self.over and self.session.here():
+            self.session.seen.closures |= bool(args[1:] and args[1] is not None) or kwargs.get("closure") is not None
             self.session.quietly(self._note_call, self.session.seen.step_calls)
 
     def _note_call(self, calls):

@@ -118,6 +118,7 @@ class Seen(_Facts):
     autocast = frozenset()   # "bfloat16 on cuda"
     scaler_used = False
     clips_gradients = False
+    closures = False    # the optimizer is given one, as Lightning does
     backwards_per_step = 0.0
     steps = 0
     step_s = 0.0        # of a step, mean of the run

@@ -100,6 +100,9 @@ class Conditions(harness.Case):
                              ({"optimizers": [optimizer(), optimizer()]}, "there are 2"),
                              ({"capability": (6, 1)}, "6.1")):
             self.check_unfit("fp16-autocast", seen(**facts), words)
+        lightning = seen(closures=True)
+        lightning.roots[0].loop = "lightning"
+        self.check_unfit("fp16-autocast", lightning, 'try Trainer(precision="16-mixed") by hand')
 
     def test_optimizers(self):
         self.assertEqual(self.fits("fused-optimizer", seen()), "fused Adam")

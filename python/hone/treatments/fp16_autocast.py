@@ -25,6 +25,10 @@ class Fp16Autocast(_autocast.Autocast):
             raise Unfit("the program scales its gradients itself")
         if seen.clips_gradients:
             raise Unfit("the program clips its gradients, which would be scaled")
+        if seen.closures:
+            switches = _trainers.switches(seen, cls.trainer)
+            raise Unfit("the optimizer is given a closure, inside of which nobody can scale from outside%s"
+                        % (": try %s by hand" % _trainers.code(seen, switches) if switches else ""))
         if len(seen.optimizers) != 1:
             raise Unfit("gradients can be scaled from outside for one optimizer, there are %d"
                         % len(seen.optimizers))

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "analyze/source_frame.h"
 #include "base/median.h"
@@ -97,8 +98,16 @@ namespace {
 // as long as those in the window that follow no compile; where there is none, this and their
 // launches (Inductor's wrapper on the host of an H200).
 constexpr Nanos kCalmCall = 200 * kMicrosecond, kCalmLaunch = 10 * kMicrosecond;
-// From the end of the compiler to the call, which is the same call of the program.
-constexpr Nanos kRightAfter = kMillisecond;
+// From the end of the compiler to the call, which is the same call of the program: guards are put
+// in, 3 to 5 ms on the host of an H200. It is called without an operator between.
+constexpr Nanos kRightAfter = 50 * kMillisecond;
+
+bool NothingBetween(const trace::HostSlices& host, RowId compile, RowId region) {
+  for (RowId i = region; i-- > compile && host.start_ns[i] >= host.end_ns(compile);) {
+    if (host.kind[i] == SliceKind::kOp || host.kind[i] == SliceKind::kApi) return false;
+  }
+  return true;
+}
 
 // What a call launches for itself, not for candidates.
 std::size_t OwnLaunches(const Model& model, RowId call, const std::vector<RowId>& compiles) {
@@ -123,6 +132,7 @@ std::vector<HostSpan> FirstCalls(const Model& model, const std::vector<RowId>& c
     return name.starts_with("Torch-Compiled Region");
   };
   std::vector<RowId> first;
+  std::vector<HostSpan> spans;
   std::vector<Nanos> others;
   auto compile = compiles.begin();
   for (const RowId row : model.HostRows(SliceKind::kOp, is_region)) {
@@ -133,16 +143,23 @@ std::vector<HostSpan> FirstCalls(const Model& model, const std::vector<RowId>& c
              host.end_ns(*compile) + kRightAfter < host.start_ns[row]))) {
       ++compile;
     }
+    // The last of the compiles before it, which may be several in a row.
+    while (compile != compiles.end() && std::next(compile) != compiles.end() &&
+           host.thread[*std::next(compile)] == host.thread[row] &&
+           host.end_ns(*std::next(compile)) <= host.start_ns[row]) {
+      ++compile;
+    }
     const bool follows = compile != compiles.end() && host.thread[*compile] == host.thread[row] &&
-                         host.end_ns(*compile) <= host.start_ns[row];
+                         host.end_ns(*compile) <= host.start_ns[row] &&
+                         NothingBetween(host, *compile, row);
     if (follows) {
       first.push_back(row);
+      spans.push_back({model.LaneOf(row), {host.end_ns(*compile), host.start_ns[row]}, 0});
     } else {
       others.push_back(host.duration_ns[row]);
     }
   }
   const Nanos usual = UpperMedian(std::move(others));
-  std::vector<HostSpan> spans;
   for (const RowId row : first) {
     const auto launches = static_cast<Nanos>(OwnLaunches(model, row, compiles));
     const Nanos calm = usual > 0 ? usual : kCalmCall + launches * kCalmLaunch;

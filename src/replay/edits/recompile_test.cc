@@ -9,13 +9,16 @@
 namespace hone::replay {
 namespace {
 
-// Steps of 50 ms: 40 of compiling, then 8 in the first call of what was compiled.
-Replayed Compiling(bool launches) {
+// Steps of 50 ms: 40 of compiling, then 8 in the first call of what was compiled, which comes after
+// `pause` us and, where it is given, an operator.
+Replayed Compiling(bool launches, double pause = 100, const char* between = nullptr) {
   TraceSketch sketch;
   MarkSteps(sketch, 4, 50'000);
   for (int i = 0; i < 4; ++i) {
     const double at = 1000 + i * 50'000.0;
-    sketch.Op("dynamo", at + 1000, at + 41'000);
+    const double compiled = at + 41'100 - pause;
+    sketch.Op("dynamo", at + 1000, compiled);
+    if (between != nullptr) sketch.Op(between, compiled + 10, compiled + 20);
     sketch.Op("Torch-Compiled Region: 0/" + std::to_string(i), at + 41'100, at + 49'100);
     for (int k = 0; launches && k < 2; ++k) {
       const double start = at + 48'000 + 100 * k;
@@ -34,6 +37,19 @@ TEST(Recompile, TheFirstCallOfNewCodeIsPartOfCompilingIt) {
   ASSERT_TRUE(r.built()) << r.why_not();
   EXPECT_LT(Fixed(r), 2.3e6);
   EXPECT_GT(Fixed(r), 1.9e6);
+}
+
+// Guards are put in after the compiler, before what it made is called.
+TEST(Recompile, ThePauseBeforeTheFirstCallIsPartOfItToo) {
+  const Replayed r = Compiling(true, 5000);
+  ASSERT_TRUE(r.built()) << r.why_not();
+  EXPECT_LT(Fixed(r), 2.3e6);
+}
+
+TEST(Recompile, ACallAfterAnotherOperatorIsNotTheFirst) {
+  const Replayed r = Compiling(true, 5000, "aten::mm");
+  ASSERT_TRUE(r.built()) << r.why_not();
+  EXPECT_GT(Fixed(r), 7e6);
 }
 
 // Nothing is launched: the code computes on the host, for as long as it took.
