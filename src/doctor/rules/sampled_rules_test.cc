@@ -331,6 +331,33 @@ TEST(SampledCheckpoint, IsNamedWithItsLineAndNotAsAHotspot) {
   EXPECT_EQ(look.Find("python-hotspot"), nullptr);
 }
 
+// Every second step of 2 ms is followed by 98 ms of saving: no sample falls into a step.
+TEST(SampledCheckpoint, CopiesTellThemApartWhereStepsAreShorterThanSamples) {
+  TraceSketch sketch;
+  std::int64_t correlation = 0;
+  for (int i = 0; i < 10; ++i) {
+    const double length = i % 2 == 0 ? 2000 : 100'000;
+    const double from = 1000 + (i / 2) * 102'000.0 + (i % 2) * 2000;
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), from, from + length);
+    ++correlation;
+    sketch.Launch(from + 100, correlation).Kernel(from + 120, from + 1000, correlation);
+    for (int k = 0; i % 2 == 1 && k < 4; ++k) {
+      const double at = from + 20'000 + 20'000 * k;
+      sketch.Call("cudaMemcpyAsync", at, at + 10, ++correlation);
+      sketch.Copy(at + 10, at + 5000, correlation, trace::CopyDirection::kDeviceToHost,
+                  trace::MemoryKind::kDevice, trace::MemoryKind::kPageable, 32 << 20);
+    }
+    for (double at = from + 5000; at < from + length; at += 10'000) {
+      Sample(sketch, at, {kMainLine, std::string(kPackages) + "torch/serialization.py(930): save"});
+    }
+  }
+  const Look look(std::move(sketch));
+  const Finding* finding = look.Find("checkpoint-stall");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->evidence.front().find("5 checkpoints in 9 steps"), std::string::npos)
+      << finding->evidence.front();
+}
+
 TEST(SampledCheckpoint, OfATrainerIsSavedLessOften) {
   const Look look(
       Steps({{kMainLine,

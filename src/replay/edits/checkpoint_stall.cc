@@ -142,6 +142,37 @@ std::vector<Checkpoint> BySamples(const Model& model) {
   return found;
 }
 
+// Samples say that it is saving, operators from when to when: where copies to the host lie in a run
+// of samples, the time between the launches around them is the checkpoint's. Runs of samples miss
+// short steps between two checkpoints.
+std::vector<Checkpoint> WithExactSpans(std::vector<Checkpoint> runs,
+                                       const std::vector<Checkpoint>& bursts) {
+  const auto overlaps = [](const Checkpoint& a, const Checkpoint& b) {
+    return a.span.begin_ns < b.span.end_ns && b.span.begin_ns < a.span.end_ns;
+  };
+  std::vector<Checkpoint> found;
+  for (const Checkpoint& burst : bursts) {
+    for (const Checkpoint& run : runs) {
+      if (!overlaps(burst, run)) continue;
+      Checkpoint both = run;
+      both.span = burst.span;
+      both.copies = burst.copies;
+      both.bytes = burst.bytes;
+      found.push_back(both);
+      break;
+    }
+  }
+  std::erase_if(runs, [&](const Checkpoint& run) {
+    return std::any_of(bursts.begin(), bursts.end(),
+                       [&](const Checkpoint& burst) { return overlaps(burst, run); });
+  });
+  found.insert(found.end(), runs.begin(), runs.end());
+  std::sort(found.begin(), found.end(), [](const Checkpoint& a, const Checkpoint& b) {
+    return a.span.begin_ns < b.span.begin_ns;
+  });
+  return found;
+}
+
 class CheckpointStall : public Edit {
  public:
   CheckpointStall(const Model& model, HostCut cut, std::size_t count)
@@ -204,7 +235,7 @@ std::vector<Checkpoint> FindCheckpoints(const Model& model) {
   if (model.graph().lanes[0].row >= model.trace().threads.size()) return {};
   if (model.trace().samples.size() > 0) {
     std::vector<Checkpoint> found = BySamples(model);
-    if (!found.empty()) return found;
+    if (!found.empty()) return WithExactSpans(std::move(found), Bursts(model).Find());
   }
   std::vector<Checkpoint> found = Bursts(model).Find();
   // What every step does is the program's own way of working, not a checkpoint.
