@@ -121,7 +121,7 @@ void RunListener::Closed(const record::Closing& closing) {
   if (runs_on) console_.err << '\n';
   if (!closing.program_ended && closing.full) {
     Say(fmt::format("recorded {}{}; the program runs on",
-                    closing.steps > 0 ? Count(Steps(closing), "step") + " of " : "",
+                    closing.steps > 0 ? Count(Steps(closing), "step") + " after warm-up, of " : "",
                     Count(closing.processes, "process", "processes")));
   }
   if (closing.awaits_step) {

@@ -26,14 +26,14 @@ class Windows(harness.Case):
         self.assertEqual((done.returncode, done.stdout), (0, b"ready\ndone\n"), done.stderr)
         self.assertGreaterEqual(self.rows(done), 25)
         self.assertLess(self.rows(done), 1000)
-        self.assertIn(b"recorded 25 steps of 1 process; the program runs on", done.stderr)
+        self.assertIn(b"recorded 25 steps after warm-up, of 1 process; the program runs on", done.stderr)
         steps = self.answer(done)["steps"]
         self.assertGreaterEqual(steps["steady_count"], 25)
 
     def test_short_steps_are_recorded_for_a_second(self):
         """Thirty of 1 ms would hold three samples of a stack."""
         done = self.marks([], 1500)
-        found = re.search(rb"recorded (\d+) steps of 1 process; the program runs on", done.stderr)
+        found = re.search(rb"recorded (\d+) steps after warm-up, of 1 process; the program runs on", done.stderr)
         self.assertIsNotNone(found, done.stderr)
         steps = self.answer(done)["steps"]
         self.assertAlmostEqual(steps["count"], int(found[1]), delta=25)  # and warm-up
@@ -100,7 +100,7 @@ class Windows(harness.Case):
                 self.assertIn(b"made no step of an optimizer yet; the program runs on and is recorded again",
                               done.stderr)
                 self.assertGreaterEqual(self.answer(done)["steps"]["count"], at_least)
-                self.assertEqual(b"recorded 30 steps of 1 process" in done.stderr, steps == 150, done.stderr)
+                self.assertEqual(b"recorded 30 steps after warm-up, of 1 process" in done.stderr, steps == 150, done.stderr)
 
     def test_a_program_without_steps_is_told_of_while_it_runs(self):
         run = self.late(self.start_hone, "6", "0", "60")
