@@ -26,6 +26,7 @@ std::span<const EditInfo> AllEdits() {
                FindPageableCopy},
       EditInfo{"blocking-copy", "copies from pinned memory do not hold the host", FindBlockingCopy},
       EditInfo{"host-sync", "the host does not wait for results in the step", FindHostSync},
+      EditInfo{"grad-in-inference", "inference builds no autograd graph", FindGradInInference},
       EditInfo{"kv-cache-unused", "every step computes one token", FindKvCache},
       EditInfo{"bf16-autocast", "the forward pass runs under autocast in bfloat16",
                FindBf16Autocast, true},

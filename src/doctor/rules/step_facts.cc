@@ -6,40 +6,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "replay/edits/grad_mode.h"
 #include "trace/record_again.h"
 
 namespace hone::doctor {
-namespace {
-
-using trace::SliceKind;
-
-bool TellsOfBackward(std::string_view name, SliceKind kind) {
-  if (kind == SliceKind::kOp) {
-    return name.starts_with("autograd::engine") || name.find("Backward") != std::string_view::npos;
-  }
-  return kind == SliceKind::kAnnotation && name.starts_with("Optimizer.step");
-}
-
-}  // namespace
 
 bool Trains(const Case& the_case) {
-  const trace::Trace& trace = the_case.trace;
-  const trace::Interval window = the_case.facts.steps.host_window;
-  std::vector<std::uint8_t> judged(trace.strings.size(), 0);  // 1: no, 2: yes
-  for (trace::RowId i = 0; i < trace.host.size(); ++i) {
-    const SliceKind kind = trace.host.kind[i];
-    if (kind != SliceKind::kOp && kind != SliceKind::kAnnotation) continue;
-    if (trace.host.start_ns[i] < window.begin_ns || trace.host.start_ns[i] >= window.end_ns) {
-      continue;
-    }
-    if (kind == SliceKind::kOp && trace.op_details[trace.host.detail[i]].fwd_thread > 0) {
-      return true;
-    }
-    std::uint8_t& name = judged[static_cast<std::uint32_t>(trace.host.name[i])];
-    if (name == 0) name = TellsOfBackward(trace.HostName(i), kind) ? 2 : 1;
-    if (name == 2) return true;
-  }
-  return false;
+  return replay::Trains(the_case.trace, the_case.facts.steps.host_window);
 }
 
 double PerStep(const Case& the_case, Nanos in_steady_window) {
