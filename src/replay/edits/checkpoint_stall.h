@@ -20,7 +20,8 @@ struct Checkpoint {
 };
 
 // With Python frames: torch.save, safetensors and torch.distributed.checkpoint in the window.
-// With samples of stacks: where these hold the thread of the steps.
+// With samples of stacks: where these hold the thread of the steps; from when to when, by the
+// launches around the copies that lie in it.
 // Else: runs of copies to the host that no kernel launch interrupts, together with the pause after
 // them, in some of the steps but not in all. Linear in the trace's rows.
 std::vector<Checkpoint> FindCheckpoints(const Model& model);

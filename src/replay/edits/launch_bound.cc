@@ -6,6 +6,7 @@
 
 #include "replay/edits/edits.h"
 #include "replay/edits/host_cut.h"
+#include "replay/edits/optimizer_kernels.h"
 
 namespace hone::replay {
 namespace {
@@ -63,8 +64,7 @@ class LaunchBound : public Edit {
   }
   bool CountsItsSteps(const Model& model, const Task& kernel) const {
     return adam_ && model.InOptimizer(kernel.row) &&
-           model.trace().DeviceName(kernel.row).find("multi_tensor_apply") ==
-               std::string_view::npos;
+           !ServesManyParameters(model.trace().DeviceName(kernel.row));
   }
 
   const bool adam_;

@@ -9,6 +9,7 @@
 
 #include "replay/edits/edits.h"
 #include "replay/edits/host_cut.h"
+#include "replay/edits/optimizer_kernels.h"
 
 namespace hone::replay {
 namespace {
@@ -37,9 +38,6 @@ struct OptimizerStep {
 };
 
 bool IsFused(std::string_view kernel) { return kernel.find("Fused") != std::string_view::npos; }
-bool IsForeach(std::string_view kernel) {
-  return kernel.find("multi_tensor_apply") != std::string_view::npos;
-}
 
 class UnfusedOptimizer : public Edit {
  public:
@@ -126,7 +124,7 @@ FoundEdit FindUnfusedOptimizer(const Model& model) {
       const TaskId task = model.graph().of_device[work];
       if (task == kNoTask) continue;
       fused = fused || IsFused(trace.DeviceName(work));
-      many_at_once = many_at_once || IsForeach(trace.DeviceName(work));
+      many_at_once = many_at_once || ServesManyParameters(trace.DeviceName(work));
       step.work.push_back(task);
     }
     if (step.work.size() < kFewLaunches) continue;
