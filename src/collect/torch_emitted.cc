@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect/torch_emitted.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -20,18 +18,6 @@ namespace {
 
 std::atomic<bool> g_emitted{false};
 const char g_itt = 0;  // its address is the key of slices that come by ITT
-
-// torch's own function of this name; looked up once.
-template <typename Function>
-Function* Original(const char* name, std::atomic<void*>& kept) {
-  void* function = kept.load(std::memory_order_acquire);
-  if (function == nullptr) {
-    void* const library = FindLoaded("libtorch_cpu.so");
-    function = library != nullptr ? dlsym(library, name) : nullptr;
-    kept.store(function, std::memory_order_release);
-  }
-  return reinterpret_cast<Function*>(function);
-}
 
 // Backward functions are named after their class: "AddmmBackward0", "torch::autograd::CopySlices".
 wire::HostKind KindOf(std::string_view name) {
@@ -96,11 +82,9 @@ namespace torch::profiler {
 void itt_range_push(const char* text);
 void itt_range_push(const char* text) {
   using namespace hone::collect;  // NOLINT: this file is one of its doors
-  static std::atomic<void*> kept{nullptr};
-  if (auto* const theirs =
-          Original<void(const char*)>("_ZN5torch8profiler14itt_range_pushEPKc", kept)) {
-    theirs(text);
-  }
+  static Original<void(const char*)> original("libtorch_cpu.so",
+                                              "_ZN5torch8profiler14itt_range_pushEPKc");
+  if (auto* const theirs = original.Get()) theirs(text);
   if (EmittedOperators() && text != nullptr) {
     const std::string_view name(text);
     BeginEmitted(&g_itt, {name, -1, true, KindOf(name)});
@@ -110,9 +94,9 @@ void itt_range_push(const char* text) {
 void itt_range_pop();
 void itt_range_pop() {
   using namespace hone::collect;  // NOLINT: this file is one of its doors
-  static std::atomic<void*> kept{nullptr};
+  static Original<void()> original("libtorch_cpu.so", "_ZN5torch8profiler13itt_range_popEv");
   if (EmittedOperators()) EndEmitted(&g_itt);
-  if (auto* const theirs = Original<void()>("_ZN5torch8profiler13itt_range_popEv", kept)) theirs();
+  if (auto* const theirs = original.Get()) theirs();
 }
 
 }  // namespace torch::profiler

@@ -2,9 +2,6 @@
 // PyTorch's allocators, by standing in their way: these functions of libc10 are called by its CPU
 // and CUDA allocators across the dynamic linker, and a preloaded library comes first. Each call
 // goes on to libc10's own, so PyTorch's profiler sees what it always saw.
-#include <dlfcn.h>
-
-#include <atomic>
 #include <cstdint>
 
 #include "collect/clock.h"
@@ -19,26 +16,6 @@ namespace {
 // c10::Device as it travels in a register: type, index.
 struct DeviceBits {
   std::int8_t type, index;
-};
-
-// libc10's own function of this name; looked up once, by the first allocation.
-template <typename Function>
-class Original {
- public:
-  explicit constexpr Original(const char* name) : name_(name) {}
-  Function* Get() noexcept {
-    void* function = function_.load(std::memory_order_acquire);
-    if (function == nullptr) {
-      void* const library = FindLoaded("libc10.so");
-      function = library != nullptr ? dlsym(library, name_) : nullptr;
-      function_.store(function, std::memory_order_release);
-    }
-    return reinterpret_cast<Function*>(function);
-  }
-
- private:
-  const char* name_;
-  std::atomic<void*> function_{nullptr};
 };
 
 void Record(const MemoryRecord& event) noexcept {
@@ -79,7 +56,7 @@ HONE_INTERPOSE void HoneReportMemory(
 void HoneReportMemory(void* address, std::int64_t bytes, std::size_t allocated,
                       std::size_t reserved, hone::collect::DeviceBits device) {
   static hone::collect::Original<decltype(HoneReportMemory)> original(
-      "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+      "libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
   constexpr std::int8_t kCpu = 0;  // those of the CPU come by New and Delete, always
   if (Recording() && device.type != kCpu) {
     MemoryRecord event = {};
@@ -103,7 +80,7 @@ HONE_INTERPOSE void HoneReportOutOfMemory(
 void HoneReportOutOfMemory(std::int64_t bytes, std::size_t allocated, std::size_t reserved,
                            hone::collect::DeviceBits device) {
   static hone::collect::Original<decltype(HoneReportOutOfMemory)> original(
-      "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
+      "libc10.so", "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
   if (Recording()) {
     MemoryRecord event = {};
     event.bytes = bytes;
@@ -122,7 +99,7 @@ HONE_INTERPOSE void HoneCpuNew(void* reporter, void* address, std::size_t bytes)
     "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm");
 void HoneCpuNew(void* reporter, void* address, std::size_t bytes) {
   static hone::collect::Original<decltype(HoneCpuNew)> original(
-      "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm");
+      "libc10.so", "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm");
   if (Recording() && bytes != 0) {
     MemoryRecord event = {};
     event.address = reinterpret_cast<std::uint64_t>(address);
@@ -139,7 +116,7 @@ HONE_INTERPOSE void HoneCpuDelete(void* reporter, void* address) __asm__(
     "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv");
 void HoneCpuDelete(void* reporter, void* address) {
   static hone::collect::Original<decltype(HoneCpuDelete)> original(
-      "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv");
+      "libc10.so", "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv");
   if (Recording() && address != nullptr) {
     MemoryRecord event = {};
     event.address = reinterpret_cast<std::uint64_t>(address);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <mutex>
 
 #include "collect/names.h"
@@ -15,6 +16,7 @@
 #include "collect/slices.h"
 #include "collect/source.h"
 #include "collect/torch_arguments.h"
+#include "collect/torch_backward.h"
 #include "collect/torch_layout.h"
 #include "collect/torch_library.h"
 #include "collect/torch_trial.h"
@@ -119,12 +121,12 @@ Context OnArguments(const void* function) noexcept {
 void NoEnd(const void*, void*) noexcept {}
 
 Callback MakeCallback(Context (*start)(const void*) noexcept,
-                      void (*end)(const void*, void*) noexcept, int scope) {
+                      void (*end)(const void*, void*) noexcept, std::initializer_list<int> scopes) {
   Callback callback = {};
   callback.start = reinterpret_cast<void*>(start);
   callback.end = reinterpret_cast<void*>(end);
   callback.probability = 1.0;
-  callback.scopes[scope] = true;
+  for (const int scope : scopes) callback.scopes[scope] = true;
   return callback;
 }
 
@@ -134,13 +136,12 @@ class OperatorSource final : public Source {
   void Open() noexcept override {
     if (g_refused.load()) return;
     if (!Wanted("ops")) {
-      AddOnce(user_, MakeCallback(OnStart<wire::HostKind::kUser>, OnUserEnd, kUserScope));
+      AddOnce(user_, MakeCallback(OnStart<wire::HostKind::kUser>, OnUserEnd, {kUserScope}));
       return;
     }
-    AddOnce(op_, MakeCallback(OnStart<wire::HostKind::kOp>, OnEnd, kFunctionScope));
-    AddOnce(script_, MakeCallback(OnStart<wire::HostKind::kOp>, OnEnd, kScriptScope));
-    AddOnce(backward_, MakeCallback(OnStart<wire::HostKind::kBackward>, OnEnd, kBackwardScope));
-    AddOnce(user_, MakeCallback(OnStart<wire::HostKind::kUser>, OnUserEnd, kUserScope));
+    AddOnce(op_, MakeCallback(OnStart<wire::HostKind::kOp>, OnEnd, {kFunctionScope, kScriptScope}));
+    AddOnce(backward_, MakeCallback(OnStart<wire::HostKind::kBackward>, OnEnd, {kBackwardScope}));
+    AddOnce(user_, MakeCallback(OnStart<wire::HostKind::kUser>, OnUserEnd, {kUserScope}));
   }
   void Close() noexcept override {
     // Where the process ends, torch may be taken down already: its list of callbacks is not
@@ -149,7 +150,6 @@ class OperatorSource final : public Source {
     const bool returns = StepsMatterAfterClose() && !g_refused.load();
     Arguments(false);
     Remove(op_);
-    Remove(script_);
     Remove(backward_);
     if (!returns) Remove(user_);
   }
@@ -163,7 +163,7 @@ class OperatorSource final : public Source {
   void Arguments(bool on) noexcept {
     const std::lock_guard<SpinLock> guard(lock_);
     if (!on) return Remove(arguments_);
-    Callback callback = MakeCallback(OnArguments, NoEnd, kFunctionScope);
+    Callback callback = MakeCallback(OnArguments, NoEnd, {kFunctionScope});
     callback.needs_inputs = true;
     AddOnce(arguments_, callback);
   }
@@ -192,7 +192,7 @@ class OperatorSource final : public Source {
   }
 
   SpinLock lock_;
-  std::uint64_t op_ = 0, script_ = 0, backward_ = 0, user_ = 0, arguments_ = 0;
+  std::uint64_t op_ = 0, backward_ = 0, user_ = 0, arguments_ = 0;
   std::uint32_t arguments_written_ = 0;
 };
 OperatorSource g_source;
@@ -223,6 +223,7 @@ int TorchReady() noexcept {
     return -3;
   }
   g_found.store(true);
+  LearnThreadCallbacks();
   if (!StartRecorder()) return -4;
   AddSource(g_source);
   // Registered after torch's own list of callbacks was made, so it runs before that is destroyed;

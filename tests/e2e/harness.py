@@ -61,6 +61,21 @@ def rows_of(path, table):
     return sum(rows for name, rows in read_chunks(path)[0] if name == table)
 
 
+def operators(path):
+    """(start, end, name) of a chrome trace's operators, in nanoseconds of the wall clock, in order."""
+    trace = json.loads(pathlib.Path(path).read_text())
+    base = int(trace["baseTimeNanoseconds"])
+    return sorted((base + round(e["ts"] * 1e3), base + round((e["ts"] + e["dur"]) * 1e3), e["name"])
+                  for e in trace["traceEvents"] if e.get("cat") == "cpu_op" and e["ph"] == "X")
+
+
+def operators_of(out):
+    """The same of what hone run recorded."""
+    path = pathlib.Path(out) / "operators.json"
+    subprocess.run([HONE, "export", str(out), "--to", "chrome", "-o", str(path)], capture_output=True, check=True)
+    return operators(path)
+
+
 class Case(unittest.TestCase):
     """A test in a folder of its own."""
 

@@ -53,14 +53,6 @@ PROFILED = '''
 '''
 
 
-def operators(path):
-    """(start, end, name) of a chrome trace's operators, in nanoseconds of the wall clock, in order."""
-    trace = json.loads(pathlib.Path(path).read_text())
-    base = int(trace["baseTimeNanoseconds"])
-    return sorted((base + round(e["ts"] * 1e3), base + round((e["ts"] + e["dur"]) * 1e3), e["name"])
-                  for e in trace["traceEvents"] if e.get("cat") == "cpu_op" and e["ph"] == "X")
-
-
 class Torch(harness.Case):
     def setUp(self):
         super().setUp()
@@ -198,9 +190,7 @@ class Torch(harness.Case):
         program = self.script(PROFILED, "train.py")
         done = self.run_hone([self.python, program, str(self.folder / "theirs.json")], ["--all", "--no-analyze"])
         self.assertEqual(done.returncode, 0, done.stderr)
-        subprocess.run([harness.HONE, "export", str(done.out), "--to", "chrome", "-o", str(self.folder / "ours.json")],
-                       capture_output=True, check=True)
-        theirs, ours = operators(self.folder / "theirs.json"), operators(self.folder / "ours.json")
+        theirs, ours = harness.operators(self.folder / "theirs.json"), harness.operators_of(done.out)
         self.assertGreater(len(theirs), 2000)
         # Both stand in the same process; what ran before and after the profiler is ours alone. Steps are
         # alike, so of the places where the names agree that counts whose times do best.
