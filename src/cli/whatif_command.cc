@@ -108,7 +108,7 @@ Known<report::WhatIfAnswer> WhatIfCommand::Ask(const report::Input& input) const
   }
   const bool all = std::find(fixes_.begin(), fixes_.end(), kAll) != fixes_.end();
   for (const replay::EditInfo& edit : replay::AllEdits()) {
-    const bool meant = all && edit.id != kObserver && !edit.offered;
+    const bool meant = all && edit.id != kObserver && edit.in_all;
     if (list_ || (meant && whatif.Find(edit.id))) add(edit.id);
   }
   return report::AnswerWhatIf(whatif, ids);

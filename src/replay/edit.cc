@@ -38,6 +38,9 @@ std::span<const EditInfo> AllEdits() {
                FindUnfusedElementwise},
       EditInfo{"unfused-optimizer", "the optimizer runs as a few large kernels",
                FindUnfusedOptimizer},
+      // Behind what changes kernels, because it grows what they leave; before communication, which
+      // then has more compute to hide behind.
+      EditInfo{"small-batch", "a step takes more samples at once", FindSmallBatch, false, false},
       EditInfo{"comm-unoverlapped", "communication hides behind compute", FindCommUnoverlapped},
       EditInfo{"exposed-comm", "communication hides behind compute, and half of the rest is saved",
                FindExposedComm},

@@ -43,6 +43,8 @@ struct EditInfo {
   // Another remedy for what a fix cures, and one that may harm: no rule asks for it, and `all` does
   // not mean it.
   bool offered = false;
+  // Whether `all` means it: not what makes another step of it, with other samples.
+  bool in_all = !offered;
 };
 
 // In the order in which they are applied: the recorder's own cost first, then what shortens host

@@ -29,6 +29,9 @@ struct Plan {
   // unchanged; empty: nothing.
   std::vector<Nanos> layout_ns;
 
+  // A step does the work of so many recorded ones: its batch is so many times as large.
+  double samples = 1;
+
   MatrixMode MatrixOf(TaskId task) const {
     return matrix.empty() ? MatrixMode::kAsRecorded : matrix[task];
   }

@@ -39,6 +39,10 @@ std::pair<double, double> SpreadOf(const analyze::Steps& steps) {
   return {least, most};
 }
 
+double StepOfPlan(const Graph& graph, const Plan& plan) {
+  return SteadyStep(graph, plan) / plan.samples;
+}
+
 }  // namespace
 
 WhatIf::WhatIf(const Model& model) : model_(model) {
@@ -59,7 +63,7 @@ const Known<std::unique_ptr<Edit>>& WhatIf::Find(std::string_view id) const {
   return found->second;
 }
 
-double WhatIf::Step(const std::vector<std::string_view>& ids, Guess guess, Guess observer) const {
+Plan WhatIf::PlanFor(const std::vector<std::string_view>& ids, Guess guess, Guess observer) const {
   Plan plan(model_.graph());
   for (const EditInfo& info : AllEdits()) {
     const bool is_observer = info.id == kObserver;
@@ -67,7 +71,11 @@ double WhatIf::Step(const std::vector<std::string_view>& ids, Guess guess, Guess
     const Known<std::unique_ptr<Edit>>& edit = Find(info.id);
     if (edit) (*edit)->Apply(model_, is_observer ? observer : guess, plan);
   }
-  return SteadyStep(model_.graph(), plan);
+  return plan;
+}
+
+double WhatIf::Step(const std::vector<std::string_view>& ids, Guess guess, Guess observer) const {
+  return StepOfPlan(model_.graph(), PlanFor(ids, guess, observer));
 }
 
 double WhatIf::SureGain(const std::vector<std::string_view>& ids) const {
@@ -81,7 +89,9 @@ double WhatIf::SureGain(const std::vector<std::string_view>& ids) const {
 
 Prediction WhatIf::Predict(const std::vector<std::string_view>& ids) const {
   Prediction prediction;
-  prediction.likely_ns = Step(ids, Guess::kLikely, Guess::kLikely);
+  const Plan likely = PlanFor(ids, Guess::kLikely, Guess::kLikely);
+  prediction.samples = likely.samples;
+  prediction.likely_ns = StepOfPlan(model_.graph(), likely);
   prediction.low_ns =
       low_spread_ * std::min(prediction.likely_ns, Step(ids, Guess::kMost, Guess::kMost));
   prediction.high_ns =

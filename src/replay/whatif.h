@@ -14,8 +14,12 @@
 
 namespace hone::replay {
 
-struct Prediction {  // nanoseconds a step
+// Nanoseconds for the samples of one recorded step.
+struct Prediction {
   double low_ns = 0, likely_ns = 0, high_ns = 0;
+  // Of so many recorded steps, which one larger step does at once; 1: the batch is as recorded.
+  double samples = 1;
+  double larger_step_ns() const { return likely_ns * samples; }
 };
 
 class WhatIf {
@@ -46,6 +50,8 @@ class WhatIf {
   double SureGain(const std::vector<std::string_view>& ids) const;
 
  private:
+  Plan PlanFor(const std::vector<std::string_view>& ids, Guess guess, Guess observer) const;
+  // For the samples of one recorded step.
   double Step(const std::vector<std::string_view>& ids, Guess guess, Guess observer) const;
 
   const Model& model_;

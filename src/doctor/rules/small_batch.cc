@@ -9,6 +9,7 @@
 
 #include "analyze/roofline.h"
 #include "base/text.h"
+#include "doctor/rank.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
 #include "trace/record_again.h"
@@ -102,9 +103,36 @@ Coverage Measure(const Case& the_case, const replay::Model& model) {
   return found;
 }
 
-std::string Remedy(bool trains) {
+constexpr const char* kFix = "small-batch";
+
+// What a larger batch gives, where the replay knows it.
+void AddPrediction(const replay::WhatIf& whatif, double compute, bool trains, Finding& finding) {
+  const auto& edit = whatif.Find(kFix);
+  const double bare = whatif.bare().likely_ns;
+  if (!edit) {
+    finding.recoverable_ns = Known<double>::Absent(edit.why_not());
+    finding.evidence.push_back(
+        fmt::format("the device computes {} of a step; no larger batch is predicted: {}",
+                    Percent(compute), edit.why_not()));
+    return;
+  }
+  const double step = whatif.Predict({kFix}).likely_ns;
+  finding.evidence.push_back(
+      fmt::format("the device computes {} of a step; predicted for {}, {:.1f}x the {}",
+                  Percent(compute), (*edit)->Scope(whatif.model()), step > 0 ? bare / step : 1,
+                  trains ? "samples/s" : "requests/s"));
+  // A finding whose gain is not sure stays: what it says of the kernels is measured.
+  if (whatif.SureGain({kFix}) >= kLeastShare * bare) {
+    finding.fix = {kFix};
+  } else {
+    finding.recoverable_ns = Known<double>::Absent("a larger batch surely gives hardly any time");
+  }
+}
+
+std::string Remedy(bool trains, double times) {
   if (trains) {
-    return "DataLoader(..., batch_size=4 * batch_size)   # until samples/s no longer rise\n"
+    return fmt::format("DataLoader(..., batch_size={:.0f} * batch_size)", times) +
+           "   # until samples/s no longer rise\n"
            "# a larger batch changes the optimisation: scale the learning rate (linearly for SGD,\n"
            "# by the square root for Adam) and check the loss\n";
   }
@@ -155,10 +183,7 @@ Judgement JudgeSmallBatch(const Case& the_case) {
     finding.evidence.push_back(fmt::format("matrix kernels take {} of the kernel time and fill {}",
                                            Percent(cover.matrix_share), Percent(cover.matrix)));
   }
-  finding.evidence.push_back(fmt::format(
-      "the device computes {} of a step, so the step would hardly grow: up to {:.1f}x the {} by "
-      "coverage, not predicted",
-      Percent(*compute), 1 / std::max(cover.whole, 0.01), trains ? "samples/s" : "requests/s"));
+  AddPrediction(*the_case.whatif, *compute, trains, finding);
   if (cover.worst != trace::kNoRow && cover.worst_blocks > 0) {
     Place place;
     place.kernel = std::string(the_case.trace.DeviceName(cover.worst));
@@ -170,7 +195,8 @@ Judgement JudgeSmallBatch(const Case& the_case) {
                                            cover.worst_blocks,
                                            cover.worst_blocks == 1 ? "block" : "blocks"));
   }
-  finding.remedy = Remedy(trains);
+  const double times = the_case.whatif->Predict({kFix}).samples;
+  finding.remedy = Remedy(trains, times > 1 ? times : 2);
   return Judgement::Fires(std::move(finding));
 }
 

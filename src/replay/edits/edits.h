@@ -31,6 +31,7 @@ FoundEdit FindNoTensorCores(const Model& model);
 FoundEdit FindLayoutConversion(const Model& model);
 FoundEdit FindUnfusedElementwise(const Model& model);
 FoundEdit FindUnfusedOptimizer(const Model& model);
+FoundEdit FindSmallBatch(const Model& model);
 FoundEdit FindCommUnoverlapped(const Model& model);
 FoundEdit FindExposedComm(const Model& model);
 FoundEdit FindLaunchBound(const Model& model);

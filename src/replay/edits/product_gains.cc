@@ -22,7 +22,7 @@ constexpr double kFp32Reached = 0.87;
 // in GPT-2's layers of 29 and 39 GFLOP, 0.48 in those of 10, 0.72 to 0.83 in its vocabulary (a
 // recording of the compiled program), 0.72 in layers of 8,192.
 constexpr double kReachedLayer = 0.66, kReachedLarge = 0.75;
-constexpr double kReachedBatched = 0.30, kReachedMisaligned = 0.28;
+constexpr double kReachedMisaligned = 0.28;
 constexpr double kLayerFlops = 46e9, kLargeFlops = 325e9, kSmallFlops = 5e9, kSmallPower = 0.35;
 // bfloat16 with one element an access took 5.5 times as long as with eight, for 4,095-wide layers.
 constexpr double kMisalignedHalf = kReachedLarge / 5.5;
@@ -33,13 +33,6 @@ constexpr double kConvolutionGain = 4.2;
 constexpr double kMeasuredRatio = 494.7 / 66.9;
 // Of the data sheet's bandwidth, what large kernels reach; a measured figure was reached.
 constexpr double kBandwidthReached = 0.85;
-
-double ReachedByUnits(double flops) {
-  if (flops < kSmallFlops) return kReachedLayer * std::pow(flops / kSmallFlops, kSmallPower);
-  const double slope = (kReachedLarge - kReachedLayer) / std::log10(kLargeFlops / kLayerFlops);
-  const double reached = kReachedLayer + slope * std::log10(flops / kLayerFlops);
-  return std::clamp(reached, kReachedLayer, kReachedLarge);
-}
 
 bool IsBatched(const trace::Trace& trace, RowId op) {
   return op != kNoRow && trace.HostName(op).find("bmm") != std::string_view::npos;
@@ -52,6 +45,17 @@ std::vector<analyze::ArgumentShape> ArgumentsOf(const trace::Trace& trace, std::
 }
 
 }  // namespace
+
+double ReachedByUnits(double flops) {
+  if (flops < kSmallFlops) return kReachedLayer * std::pow(flops / kSmallFlops, kSmallPower);
+  const double slope = (kReachedLarge - kReachedLayer) / std::log10(kLargeFlops / kLayerFlops);
+  const double reached = kReachedLayer + slope * std::log10(flops / kLayerFlops);
+  return std::clamp(reached, kReachedLayer, kReachedLarge);
+}
+
+double ReachedBandwidth(const analyze::DevicePeaks& peaks) {
+  return (peaks.measured ? 1.0 : kBandwidthReached) * peaks.memory_gbytes_per_s;
+}
 
 MatrixFormat MatrixFormat::Tf32(const analyze::DevicePeaks& peaks) {
   return {peaks.tf32, 1, 1, kReachedMisaligned, 4};
@@ -96,8 +100,7 @@ double ProductGains::Of(const Task& task) {
   double reached = aligned ? ReachedByUnits(format_.flops_scale * flops) : format_.misaligned;
   if (batched) reached = std::min(reached, kReachedBatched);
   const double compute = flops / (reached * format_.tflops * 1e12);
-  const double bandwidth =
-      (peaks_.measured ? 1.0 : kBandwidthReached) * peaks_.memory_gbytes_per_s * 1e9;
+  const double bandwidth = ReachedBandwidth(peaks_) * 1e9;
   const double faster = std::max(compute, bandwidth > 0 ? bytes / bandwidth : 0.0);
   return faster > 0 ? std::max(1.0, seconds / faster) : 1;
 }

@@ -50,6 +50,14 @@ class ProductGains {
   std::vector<Nanos> time_ns_;                     // by owner: of all its kernels
 };
 
+// Of their peak, what matrix units reach with a layer's product of so many FLOPs in TF32; in
+// another format, of so many as take as long at its peak.
+double ReachedByUnits(double flops);
+// The same of products whose inner size is a head's.
+inline constexpr double kReachedBatched = 0.30;
+// Of a device's bandwidth, bytes a nanosecond that large kernels reach.
+double ReachedBandwidth(const analyze::DevicePeaks& peaks);
+
 // Convolutions with all that their call launches, fp32 on plain cores against TF32, by the device's
 // peaks; 1: the device has no TF32.
 double ConvolutionGain(const analyze::DevicePeaks& peaks);

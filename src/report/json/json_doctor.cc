@@ -96,6 +96,11 @@ void WritePrediction(JsonWriter& json, const replay::Prediction& prediction) {
   WriteMillis(json, "low", prediction.low_ns);
   WriteMillis(json, "likely", prediction.likely_ns);
   WriteMillis(json, "high", prediction.high_ns);
+  // A larger batch makes another step; the milliseconds above are for the recorded samples.
+  if (prediction.samples != 1) {
+    json.Field("samples_factor", prediction.samples);
+    WriteMillis(json, "larger_step", prediction.larger_step_ns());
+  }
   json.EndObject();
 }
 

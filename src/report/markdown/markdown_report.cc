@@ -82,8 +82,14 @@ void WriteFinding(const doctor::Diagnosis& diagnosis, const Finding& finding, st
     out << "- where: " << MarkdownCode(PlaceText(finding.where[0], PlainStyle())) << '\n';
   }
   if (finding.predicted) {
-    out << "- predicted: a step of " << MillisText(finding.predicted->likely_ns) << " ms ("
-        << RangeText(*finding.predicted, PlainStyle()) << ")\n";
+    const std::string likely = MillisText(finding.predicted->likely_ns) + " ms";
+    const std::string range = " (" + RangeText(*finding.predicted, PlainStyle()) + ")";
+    if (finding.predicted->samples == 1) {
+      out << "- predicted: a step of " << likely << range << '\n';
+    } else {
+      out << "- predicted: " << likely << range << ' ' << PerStepText(*finding.predicted) << ": "
+          << LargerStepText(*finding.predicted) << '\n';
+    }
   } else if (!finding.recoverable_ns) {
     out << "- not predicted: " << Markdown(WhyNoGain(diagnosis, finding)) << '\n';
   }

@@ -36,8 +36,10 @@ void WriteSteps(const WhatIfAnswer& answer, bool with_fixes, std::ostream& out) 
     for (const FixAnswer& fix : answer.fixes) {
       if (fix.applies()) fixed += (fixed.empty() ? "" : ", ") + MarkdownCode(fix.id);
     }
+    std::string gain = "**" + SpeedupText(answer.speedup) + "**";
+    if (answer.predicted.samples != 1) gain += ", " + LargerStepText(answer.predicted);
     rows.push_back({"with " + fixed, "**" + MillisText(answer.predicted.likely_ns) + "**",
-                    RangeText(answer.predicted, style), "**" + SpeedupText(answer.speedup) + "**"});
+                    RangeText(answer.predicted, style), std::move(gain)});
   }
   WriteMarkdownTable({"step", "ms", "range", ""}, "lrll", rows, out);
 }

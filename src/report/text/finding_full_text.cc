@@ -72,8 +72,12 @@ void WriteInFull(const doctor::Diagnosis& diagnosis, const Finding& finding, std
   };
   std::string gain = GainText(finding, number, style);
   if (finding.predicted) {
-    gain += fmt::format(", a step of {} ms ({})", MillisText(finding.predicted->likely_ns),
-                        RangeText(*finding.predicted, style));
+    gain += finding.predicted->samples == 1
+                ? fmt::format(", a step of {} ms ({})", MillisText(finding.predicted->likely_ns),
+                              RangeText(*finding.predicted, style))
+                : fmt::format(", {} ms ({}) {}: {}", MillisText(finding.predicted->likely_ns),
+                              RangeText(*finding.predicted, style), PerStepText(*finding.predicted),
+                              LargerStepText(*finding.predicted));
   } else if (!finding.recoverable_ns) {
     gain = style.Clean("not predicted: " + WhyNoGain(diagnosis, finding));
   }

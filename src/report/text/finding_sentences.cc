@@ -48,10 +48,9 @@ std::string TogetherSentence(const doctor::Diagnosis& diagnosis, const Style& st
   const std::string what =
       fixed.size() == 1 ? fmt::format("with {} fixed", fixed[0]) : std::string("together");
   return fmt::format(
-      "{}: {}{}{} ms a step predicted ({}); the replay reproduces the measured step within {}",
-      what, MillisText(replay.bare.likely_ns), style.arrow(),
-      MillisText(replay.together->likely_ns), RangeText(*replay.together, style),
-      WithinText(replay.error));
+      "{}: {}{}{} ms {} predicted ({}); the replay reproduces the measured step within {}", what,
+      MillisText(replay.bare.likely_ns), style.arrow(), MillisText(replay.together->likely_ns),
+      PerStepText(*replay.together), RangeText(*replay.together, style), WithinText(replay.error));
 }
 
 std::string HealthySentence(const Finding& healthy, const Style& style) {

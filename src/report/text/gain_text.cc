@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/text/gain_text.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 
 namespace hone::report {
@@ -12,6 +14,16 @@ std::string SpeedupText(double speedup) {
 }
 
 std::string MillisText(double nanos) { return ThreeDigits(nanos / 1e6); }
+
+std::string PerStepText(const replay::Prediction& prediction) {
+  return prediction.samples == 1 ? "a step" : "for the samples of a step";
+}
+
+std::string LargerStepText(const replay::Prediction& prediction) {
+  if (prediction.samples == 1) return "";
+  return fmt::format("batch x{:.0f} in {} ms", prediction.samples,
+                     MillisText(prediction.larger_step_ns()));
+}
 
 std::string RangeText(const replay::Prediction& prediction, const Style& style) {
   const std::string low = MillisText(prediction.low_ns), high = MillisText(prediction.high_ns);

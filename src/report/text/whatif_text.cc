@@ -65,10 +65,10 @@ void WriteSteps(const WhatIfAnswer& answer, bool with_fixes, const Style& style,
     const std::string what = words.size() == 1   ? "with " + words[0]
                              : words.size() == 2 ? "with both"
                                                  : fmt::format("with all {}", words.size());
-    lines.push_back(
-        {what, MillisText(answer.predicted.likely_ns),
-         fmt::format("{}, {}", RangeText(answer.predicted, style), SpeedupText(answer.speedup)),
-         Tone::kStrong});
+    std::string note =
+        fmt::format("{}, {}", RangeText(answer.predicted, style), SpeedupText(answer.speedup));
+    if (answer.predicted.samples != 1) note += "; " + LargerStepText(answer.predicted);
+    lines.push_back({what, MillisText(answer.predicted.likely_ns), std::move(note), Tone::kStrong});
   }
   WriteStepLines(lines, style, out);
   if (answer.steps < answer.all_steps) {

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/edits/batch_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "analyze/forward_index.h"
+#include "analyze/grouping.h"
+#include "analyze/modelled_calls.h"
+#include "analyze/roofline.h"
+#include "replay/edits/optimizer_kernels.h"
+
+namespace hone::replay {
+namespace {
+
+using analyze::ArgumentShape;
+using analyze::ModelKind;
+using trace::kNoRow;
+using trace::RowId;
+
+using Dims = std::vector<std::int64_t>;
+using Arguments = std::vector<ArgumentShape>;
+
+bool Has(std::string_view text, std::string_view word) {
+  return text.find(word) != std::string_view::npos;
+}
+
+// Operators and marks of which everything inside is about parameters.
+bool NamesParameters(std::string_view name) {
+  return name.starts_with("Optimizer.") || name.starts_with("aten::_foreach") ||
+         name.starts_with("aten::_fused_adam") || name.starts_with("aten::_fused_sgd") ||
+         name.starts_with("aten::_fused_adagrad") || name.starts_with("aten::_amp_") ||
+         Has(name, "AccumulateGrad");
+}
+
+// Which argument is a parameter, whatever the batch; -1: cannot be told.
+int ParameterAt(std::string_view op) {
+  if (Has(op, "AccumulateGrad") || op == "aten::embedding") return 0;
+  if (op == "aten::linear" || op == "aten::convolution" || op == "aten::_convolution" ||
+      op == "aten::cudnn_convolution" || op == "aten::miopen_convolution") {
+    return 1;
+  }
+  return -1;
+}
+
+// The weight of a forward product that is written as a plain one; -1: it has none.
+int WeightAt(std::string_view op) {
+  if (op == "aten::mm" || op == "aten::matmul") return 1;
+  return op == "aten::addmm" || op == "aten::_addmm_activation" ? 2 : -1;
+}
+
+class Reader {
+ public:
+  explicit Reader(const Model& model)
+      : model_(model), trace_(model.trace()), work_(trace_.device.size()) {}
+
+  std::vector<BatchWork> Read() {
+    MarkParameters();
+    if (model_.facts().trust.present.shapes) {
+      calls_ = std::make_unique<analyze::ModelledCalls>(trace_);
+      CollectShapes();
+      SumCalls();
+    }
+    for (RowId w = 0; w < work_.size(); ++w) Judge(w);
+    FillIn();
+    return std::move(work_);
+  }
+
+ private:
+  void MarkParameters() {
+    const trace::HostSlices& host = trace_.host;
+    std::vector<std::uint8_t> judged(trace_.strings.size(), 0);
+    about_parameters_.resize(host.size(), 0);
+    backward_.resize(host.size(), 0);
+    for (RowId i = 0; i < host.size(); ++i) {
+      const RowId parent = host.parent[i];
+      std::uint8_t& name = judged[static_cast<std::uint32_t>(host.name[i])];
+      if (name == 0) {
+        const std::string_view text = trace_.HostName(i);
+        name = 1;
+        if (NamesParameters(text)) name |= 2;
+        if (text.starts_with("autograd::engine::evaluate_function")) name |= 4;
+      }
+      about_parameters_[i] = (name & 2) != 0 || (parent != kNoRow && about_parameters_[parent]);
+      backward_[i] = (name & 4) != 0 || analyze::IsBackward(trace_, i) ||
+                     (parent != kNoRow && backward_[parent]);
+    }
+  }
+
+  Arguments ArgumentsOf(std::uint32_t row) const {
+    const trace::OpDetail& detail = trace_.op_details[row];
+    return analyze::ParseArguments(trace_.Name(detail.dims), trace_.Name(detail.types),
+                                   trace_.Name(detail.concrete));
+  }
+
+  void CollectShapes() {
+    const trace::HostSlices& host = trace_.host;
+    std::unordered_set<std::uint64_t> seen;
+    for (RowId i = 0; i < host.size(); ++i) {
+      if (host.kind[i] != trace::SliceKind::kOp || host.detail[i] == 0) continue;
+      const auto name = static_cast<std::uint32_t>(host.name[i]);
+      if (!seen.insert(analyze::PairKey(name, host.detail[i])).second) continue;
+      const int at = ParameterAt(trace_.HostName(i));
+      if (at < 0) continue;
+      const Arguments arguments = ArgumentsOf(host.detail[i]);
+      if (static_cast<std::size_t>(at) < arguments.size() && !arguments[at].dims.empty()) {
+        shapes_.insert(arguments[at].dims);
+      }
+    }
+  }
+
+  bool IsParameter(const Dims& dims) const {
+    if (shapes_.contains(dims)) return true;
+    return dims.size() == 2 && shapes_.contains({dims[1], dims[0]});
+  }
+
+  RowId OwnerOf(RowId work) const {
+    const RowId op = trace_.device.op[work];
+    return calls_ == nullptr || op == kNoRow ? kNoRow : calls_->OwnerOf(op);
+  }
+
+  // Time of each call, and the precision of its longest product kernel.
+  void SumCalls() {
+    call_ns_.resize(trace_.host.size(), 0);
+    main_.resize(trace_.host.size(), kNoRow);
+    for (RowId w = 0; w < work_.size(); ++w) {
+      const RowId owner = OwnerOf(w);
+      if (owner == kNoRow || trace_.device.kind[w] != trace::WorkKind::kKernel) continue;
+      call_ns_[owner] += trace_.device.duration_ns[w];
+      RowId& main = main_[owner];
+      if (main == kNoRow || trace_.device.duration_ns[w] > trace_.device.duration_ns[main]) {
+        main = w;
+      }
+    }
+  }
+
+  bool ServesParameters(RowId work) const {
+    if (trace_.device.kind[work] == trace::WorkKind::kKernel) {
+      if (model_.Traits(work).family == analyze::KernelFamily::kOptimizer) return true;
+      if (ServesManyParameters(trace_.DeviceName(work))) return true;
+    }
+    const RowId call = trace_.device.api[work];
+    return model_.classes().IsCommunication(work) ||
+           (call != kNoRow && about_parameters_[call] != 0);
+  }
+
+  void Judge(RowId w) {
+    BatchWork& work = work_[w];
+    if (ServesParameters(w)) {
+      work.role = BatchRole::kParameters;
+      return;
+    }
+    if (const RowId owner = OwnerOf(w); owner != kNoRow && call_ns_[owner] > 0)
+      work = OfCall(owner);
+    if (trace_.device.kind[w] == trace::WorkKind::kKernel &&
+        Has(trace_.DeviceName(w), "wgrad")) {  // cuDNN's own word
+      work.role = BatchRole::kWeightGradient;
+    }
+  }
+
+  BatchWork OfCall(RowId owner) const {
+    const analyze::ModelledCalls::Entry& entry = calls_->entries()[calls_->EntryOf(owner)];
+    const Arguments arguments = ArgumentsOf(entry.detail);
+    BatchWork work;
+    work.modelled = true;
+    work.call_ns = static_cast<double>(call_ns_[owner]);
+    work.flops = entry.work.flops;
+    work.bytes = entry.work.bytes;
+    work.product = entry.kind == ModelKind::kProduct;
+    const analyze::KernelTraits& main = model_.Traits(main_[owner]);
+    work.bytes += entry.work.unsized_elements * std::max(main.element_bytes, 2);
+    if (work.product) {
+      work.precision = main.precision;
+      Product(trace_.Name(entry.op), arguments, backward_[owner] != 0, work);
+    } else if (entry.kind == ModelKind::kElementwise || entry.kind == ModelKind::kCopy ||
+               entry.kind == ModelKind::kRandom) {
+      const auto largest = std::max_element(
+          arguments.begin(), arguments.end(),
+          [](const ArgumentShape& a, const ArgumentShape& b) { return a.Bytes() < b.Bytes(); });
+      if (largest != arguments.end() && shapes_.contains(largest->dims)) {
+        work.role = BatchRole::kParameters;
+      }
+    }
+    return work;
+  }
+
+  void Product(std::string_view op, const Arguments& arguments, bool backward,
+               BatchWork& work) const {
+    work.batched = Has(op, "bmm") || Has(op, "attention");
+    if (work.batched) return;
+    const int weight = backward ? -1 : WeightAt(op);
+    std::vector<const ArgumentShape*> matrices;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const ArgumentShape& argument = arguments[i];
+      if (!argument.IsTensor() || argument.dims.size() < 2) continue;
+      matrices.push_back(&argument);
+      const bool plain = static_cast<int>(i) == weight && argument.dims.size() == 2;
+      if (plain || IsParameter(argument.dims)) work.kept_bytes += argument.Bytes();
+    }
+    if (!backward || matrices.size() != 2 || matrices[0]->dims.size() != 2 ||
+        matrices[1]->dims.size() != 2) {
+      return;
+    }
+    const Dims result = {matrices[0]->dims[0], matrices[1]->dims[1]};
+    if (!IsParameter(result)) return;
+    work.role = BatchRole::kWeightGradient;
+    work.kept_bytes = work.bytes - matrices[0]->Bytes() - matrices[1]->Bytes();
+  }
+
+  // What shapes told in one step, for the same kernels in the others.
+  void FillIn() {
+    std::unordered_map<std::uint64_t, std::vector<RowId>> known;
+    const auto key = [&](RowId w) {
+      return analyze::PairKey(static_cast<std::uint32_t>(trace_.device.name[w]),
+                              trace_.device.launch[w]);
+    };
+    constexpr std::size_t kEnough = 16;
+    for (RowId w = 0; w < work_.size(); ++w) {
+      if (!work_[w].modelled) continue;
+      std::vector<RowId>& rows = known[key(w)];
+      if (rows.size() < kEnough) rows.push_back(w);
+    }
+    if (known.empty()) return;
+    for (RowId w = 0; w < work_.size(); ++w) {
+      if (work_[w].modelled || work_[w].role == BatchRole::kParameters || HasShapes(w)) continue;
+      const auto found = known.find(key(w));
+      if (found == known.end()) continue;
+      const auto apart = [&](RowId other) {
+        return std::abs(trace_.device.duration_ns[other] - trace_.device.duration_ns[w]);
+      };
+      work_[w] = work_[*std::min_element(found->second.begin(), found->second.end(),
+                                         [&](RowId a, RowId b) { return apart(a) < apart(b); })];
+    }
+  }
+
+  // Its operator has shapes, and they say nothing.
+  bool HasShapes(RowId work) const {
+    const RowId op = trace_.device.op[work];
+    return op != kNoRow && trace_.host.detail[op] != 0 &&
+           trace_.op_details[trace_.host.detail[op]].dims != StringId::kEmpty;
+  }
+
+  const Model& model_;
+  const trace::Trace& trace_;
+  std::vector<BatchWork> work_;
+  std::vector<std::uint8_t> about_parameters_, backward_;  // by host row
+  std::unique_ptr<analyze::ModelledCalls> calls_;          // null: no shapes
+  std::set<Dims> shapes_;                                  // of parameters
+  std::vector<Nanos> call_ns_;                             // by owner
+  std::vector<RowId> main_;                                // by owner: its longest kernel
+};
+
+}  // namespace
+
+std::vector<BatchWork> ReadBatchWork(const Model& model) { return Reader(model).Read(); }
+
+}  // namespace hone::replay
