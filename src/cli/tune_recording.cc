@@ -91,8 +91,14 @@ double FactorOf(const replay::WhatIf& whatif, const std::vector<std::string_view
   return whatif.bare().likely_ns / whatif.Predict(ids).likely_ns;
 }
 
-void AddReplay(std::shared_ptr<const Replayed> replayed, TuneDiagnosis& diagnosis) {
+// `apart`: rules whose own gain is asked for.
+void AddReplay(std::shared_ptr<const Replayed> replayed, const std::vector<std::string>& apart,
+               TuneDiagnosis& diagnosis) {
   if (replayed == nullptr) return;
+  for (const std::string& rule : apart) {
+    if (replay::FindEdit(rule) == nullptr) continue;
+    diagnosis.predicted.try_emplace(rule, FactorOf(*replayed->whatif, {rule}));
+  }
   // Changes that no rule asks for; treatments name them as if they were rules.
   for (const replay::EditInfo& edit : replay::AllEdits()) {
     if (!edit.offered || !replayed->whatif->Find(edit.id)) continue;
@@ -104,7 +110,10 @@ void AddReplay(std::shared_ptr<const Replayed> replayed, TuneDiagnosis& diagnosi
       if (replay::FindEdit(rule) == nullptr) return std::nullopt;
       ids.push_back(rule);
     }
-    return FactorOf(*replayed->whatif, ids);
+    const replay::Prediction step = replayed->whatif->Predict(ids);
+    // A batch that tune tries is another than the one that is predicted.
+    if (step.samples != 1) return std::nullopt;
+    return replayed->whatif->bare().likely_ns / step.likely_ns;
   };
 }
 
@@ -125,16 +134,22 @@ void Diagnose(const std::string& folder, TuneDiagnosis& diagnosis) {
     diagnosis.note = "no steps in the recording, so usual gains led the search";
     return;
   }
+  std::vector<std::string> apart;
   for (const doctor::Finding& finding : report.diagnosis->findings) {
     if (finding.id == "observer-effect") continue;  // nothing that the program could be given
     diagnosis.findings.push_back(finding.id);
     if (!finding.speedup) continue;
+    // One batch is predicted and tune tries several: what is usual leads, as for any size.
+    if (finding.predicted && finding.predicted->samples != 1) {
+      apart.insert(apart.end(), finding.same_cause.begin(), finding.same_cause.end());
+      continue;
+    }
     diagnosis.predicted[finding.id] = *finding.speedup;
     for (const std::string& same : finding.same_cause) {
       diagnosis.predicted.try_emplace(same, *finding.speedup);
     }
   }
-  AddReplay(Replay(std::move(*result)), diagnosis);
+  AddReplay(Replay(std::move(*result)), apart, diagnosis);
 }
 
 }  // namespace

@@ -12,15 +12,50 @@ Diagnosis OfBlocks(std::uint32_t blocks, double busy = 0.99) {
   return DiagnoseTrace(steps.Finish());
 }
 
-// 33 of 132 multiprocessors are a quarter, 66 a half: both limits belong to the better side.
-TEST(SmallBatch, SeverityByCoverage) {
-  const Diagnosis tiny = OfBlocks(32);
+// The same in a device's memory that another batch of this size does not fit into.
+Diagnosis WithFullMemory(std::uint32_t blocks) {
+  constexpr Bytes kGib = Bytes{1} << 30;
+  DeviceSteps steps;
+  steps.Steps(5, blocks);
+  for (int i = 0; i < 5; ++i) {
+    const Nanos start = i * DeviceSteps::kStep;
+    steps.Memory(start + 2'000'000, 0x1000, 10 * kGib, 10 * kGib, 10 * kGib);
+    steps.Memory(start + 8'000'000, 0x1000, -10 * kGib, 0, 10 * kGib);
+  }
+  return DiagnoseTrace(steps.Finish());
+}
+
+// 66 of 132 multiprocessors are a half, and the limit belongs to the better side.
+TEST(SmallBatch, FiresBelowHalfOfTheDevice) {
+  EXPECT_NE(FindingOf(OfBlocks(65), "small-batch"), nullptr);
+  EXPECT_EQ(FindingOf(OfBlocks(66), "small-batch"), nullptr);
+}
+
+TEST(SmallBatch, SaysWhatALargerBatchGives) {
+  const Diagnosis diagnosis = OfBlocks(32);
+  const Finding* finding = FindingOf(diagnosis, "small-batch");
+  ASSERT_NE(finding, nullptr);
+  ASSERT_TRUE(finding->recoverable_ns.has_value());
+  ASSERT_TRUE(finding->speedup.has_value());
+  EXPECT_GT(*finding->speedup, 3);
+  EXPECT_LT(*finding->speedup, 8);  // a quarter of the device
+  EXPECT_EQ(finding->predicted->samples, 16);
+  EXPECT_EQ(finding->severity, Severity::kHigh);
+  EXPECT_NE(finding->evidence[3].find("predicted for the batch x16: a step of "),
+            std::string::npos)
+      << finding->evidence[3];
+  EXPECT_NE(finding->remedy.find("batch_size=16 * batch_size"), std::string::npos);
+}
+
+// 33 of 132 multiprocessors are a quarter.
+TEST(SmallBatch, WhereNothingIsPredictedCoverageDecides) {
+  const Diagnosis tiny = WithFullMemory(32), small = WithFullMemory(34);
   ASSERT_NE(FindingOf(tiny, "small-batch"), nullptr);
   EXPECT_EQ(FindingOf(tiny, "small-batch")->severity, Severity::kHigh);
-  const Diagnosis small = OfBlocks(34);
+  EXPECT_EQ(FindingOf(tiny, "small-batch")->recoverable_ns.why_not(),
+            "twice the batch would not fit into the device's memory");
   ASSERT_NE(FindingOf(small, "small-batch"), nullptr);
   EXPECT_EQ(FindingOf(small, "small-batch")->severity, Severity::kMedium);
-  EXPECT_EQ(FindingOf(OfBlocks(66), "small-batch"), nullptr);
 }
 
 TEST(SmallBatch, ADeviceThatWaitsHasAnotherTrouble) {
