@@ -55,6 +55,15 @@ int WeightAt(std::string_view op) {
   return op == "aten::addmm" || op == "aten::_addmm_activation" ? 2 : -1;
 }
 
+// Statistics of batch norms and gradients of a norm's scale: a block for some channels, whatever
+// the batch. What applies them has blocks for the samples.
+bool GoesOverBatch(std::string_view kernel) {
+  if (Has(kernel, "GammaBetaBackward") || Has(kernel, "bn_fw_tr") || Has(kernel, "bn_bw")) {
+    return true;
+  }
+  return Has(kernel, "batch_norm") && !Has(kernel, "transform_input") && !Has(kernel, "elemt");
+}
+
 class Reader {
  public:
   explicit Reader(const Model& model)
@@ -158,25 +167,33 @@ class Reader {
     }
     if (const RowId owner = OwnerOf(w); owner != kNoRow && call_ns_[owner] > 0)
       work = OfCall(owner);
-    if (trace_.device.kind[w] == trace::WorkKind::kKernel &&
-        Has(trace_.DeviceName(w), "wgrad")) {  // cuDNN's own word
-      work.role = BatchRole::kWeightGradient;
-    }
+    if (trace_.device.kind[w] != trace::WorkKind::kKernel) return;
+    const std::string_view kernel = trace_.DeviceName(w);
+    if (Has(kernel, "wgrad")) work.role = BatchRole::kWeightGradient;  // cuDNN's own word
+    if (GoesOverBatch(kernel)) work.role = BatchRole::kOverBatch;
   }
 
-  BatchWork OfCall(RowId owner) const {
-    const analyze::ModelledCalls::Entry& entry = calls_->entries()[calls_->EntryOf(owner)];
+  BatchWork OfCall(RowId owner) {
+    const std::uint64_t key = analyze::PairKey(calls_->EntryOf(owner), backward_[owner]);
+    const auto [found, added] = by_entry_.try_emplace(key);
+    if (added) found->second = OfEntry(calls_->entries()[calls_->EntryOf(owner)], owner);
+    BatchWork work = found->second;
+    work.call_ns = static_cast<double>(call_ns_[owner]);
+    if (work.product) work.precision = model_.Traits(main_[owner]).precision;
+    return work;
+  }
+
+  // What every call with these arguments has; `owner` is one of them.
+  BatchWork OfEntry(const analyze::ModelledCalls::Entry& entry, RowId owner) const {
     const Arguments arguments = ArgumentsOf(entry.detail);
     BatchWork work;
     work.modelled = true;
-    work.call_ns = static_cast<double>(call_ns_[owner]);
     work.flops = entry.work.flops;
     work.bytes = entry.work.bytes;
     work.product = entry.kind == ModelKind::kProduct;
-    const analyze::KernelTraits& main = model_.Traits(main_[owner]);
-    work.bytes += entry.work.unsized_elements * std::max(main.element_bytes, 2);
+    work.bytes +=
+        entry.work.unsized_elements * std::max(model_.Traits(main_[owner]).element_bytes, 2);
     if (work.product) {
-      work.precision = main.precision;
       Product(trace_.Name(entry.op), arguments, backward_[owner] != 0, work);
     } else if (entry.kind == ModelKind::kElementwise || entry.kind == ModelKind::kCopy ||
                entry.kind == ModelKind::kRandom) {
@@ -251,9 +268,10 @@ class Reader {
   std::vector<BatchWork> work_;
   std::vector<std::uint8_t> about_parameters_, backward_;  // by host row
   std::unique_ptr<analyze::ModelledCalls> calls_;          // null: no shapes
-  std::set<Dims> shapes_;                                  // of parameters
-  std::vector<Nanos> call_ns_;                             // by owner
-  std::vector<RowId> main_;                                // by owner: its longest kernel
+  std::unordered_map<std::uint64_t, BatchWork> by_entry_;
+  std::set<Dims> shapes_;       // of parameters
+  std::vector<Nanos> call_ns_;  // by owner
+  std::vector<RowId> main_;     // by owner: its longest kernel
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace hone::replay {
 enum class BatchRole : std::uint8_t {
   kSamples,         // grows with the batch
   kWeightGradient,  // its result is a parameter's, what it sums over grows with the batch
+  kOverBatch,       // its blocks stand for channels, and each goes over the whole batch
   kParameters,      // does not grow
 };
 
