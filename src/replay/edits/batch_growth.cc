@@ -93,6 +93,8 @@ BatchGrowth::BatchGrowth(const Model& model)
     if (tasks[t].kind != TaskKind::kKernel) continue;
     fill_[t] =
         FillOf(tasks[t].row, side_by_side[trace.streams[trace.device.stream[tasks[t].row]].device]);
+    // More blocks do not come with more samples; as if the device were full.
+    if (work_[tasks[t].row].role == BatchRole::kOverBatch) fill_[t].likely = fill_[t].least = 1;
     if (work_[tasks[t].row].role == BatchRole::kParameters) continue;
     all += static_cast<double>(tasks[t].duration_ns);
     if (fill_[t].recorded) recorded += static_cast<double>(tasks[t].duration_ns);

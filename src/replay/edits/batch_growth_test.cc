@@ -113,6 +113,16 @@ TEST(BatchGrowth, WeightGradientsAreToldByTheirResult) {
             BatchRole::kWeightGradient);
 }
 
+// 64 channels, a block each: twice the batch makes no block more, but for what applies the result.
+TEST(BatchGrowth, StatisticsOfABatchNormGoOverTheWholeBatch) {
+  const auto norm = [](const char* kernel) {
+    return Growth({.name = kernel, .blocks = 64, .op = "aten::native_batch_norm"}, 4);
+  };
+  EXPECT_NEAR(norm("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>"), 4, 0.1);
+  EXPECT_NEAR(norm("void at::native::batch_norm_collect_statistics_kernel<float>"), 4, 0.1);
+  EXPECT_LT(norm("void at::native::batch_norm_transform_input_kernel<float>"), 1.1);
+}
+
 // What is summed over grows by as much, unless the kernel is split into more blocks.
 TEST(BatchGrowth, AWeightGradientMayTakeAllTheTime) {
   const char* wgrad = "sm90_xmma_wgrad_implicit_gemm_bf16";
