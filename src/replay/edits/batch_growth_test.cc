@@ -98,6 +98,16 @@ TEST(BatchGrowth, CastsOfWeightsAreToldByTheirShape) {
   };
   EXPECT_EQ(RoleOf({cast("[[512, 256], [512, 256]]"), layer}), BatchRole::kParameters);
   EXPECT_EQ(RoleOf({cast("[[64, 256], [64, 256]]"), layer}), BatchRole::kSamples);
+  // 64 positions of one sample look like the table that they come from.
+  const BatchKernel table{.name = kAdd,
+                          .blocks = 16,
+                          .op = "aten::embedding",
+                          .dims = "[[64, 256], [64]]",
+                          .types = R"(["float", "long int"])"};
+  EXPECT_EQ(RoleOf({cast("[[64, 256], [64, 256]]"), layer, table}), BatchRole::kSamples);
+  BatchKernel fill = cast("[[64, 256]]");
+  fill.op = "aten::zero_";
+  EXPECT_EQ(RoleOf({fill, layer, table}), BatchRole::kParameters);
 }
 
 TEST(BatchGrowth, WeightGradientsAreToldByTheirResult) {
@@ -109,6 +119,9 @@ TEST(BatchGrowth, WeightGradientsAreToldByTheirResult) {
   EXPECT_EQ(RoleOf({product(weight, true), layer}), BatchRole::kWeightGradient);
   EXPECT_EQ(RoleOf({product(weight, false), layer}), BatchRole::kSamples);
   EXPECT_EQ(RoleOf({product("[[64, 512], [512, 256]]", true), layer}), BatchRole::kSamples);
+  // Positions again: the gradient of 64 rows of input, in the shape of a table.
+  const BatchKernel table{.blocks = 16, .op = "aten::embedding", .dims = "[[64, 256], [64]]"};
+  EXPECT_EQ(RoleOf({product("[[64, 512], [512, 256]]", true), layer, table}), BatchRole::kSamples);
   EXPECT_EQ(RoleOf({{.name = "sm90_xmma_wgrad_implicit_gemm_bf16", .blocks = 16}}),
             BatchRole::kWeightGradient);
 }

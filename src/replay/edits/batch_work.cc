@@ -120,13 +120,20 @@ class Reader {
       const Arguments arguments = ArgumentsOf(host.detail[i]);
       if (static_cast<std::size_t>(at) < arguments.size() && !arguments[at].dims.empty()) {
         shapes_.insert(arguments[at].dims);
+        if (trace_.HostName(i) == "aten::embedding") tables_.insert(arguments[at].dims);
+        if (at == 1) weights_.insert(arguments[at].dims);
       }
     }
   }
 
-  bool IsParameter(const Dims& dims) const {
-    if (shapes_.contains(dims)) return true;
-    return dims.size() == 2 && shapes_.contains({dims[1], dims[0]});
+  static bool IsIn(const std::set<Dims>& shapes, const Dims& dims) {
+    return shapes.contains(dims) || (dims.size() == 2 && shapes.contains({dims[1], dims[0]}));
+  }
+
+  // A table of positions has the shape of one sample's activations: only filling it is told apart.
+  bool IsParameter(std::string_view op, const Dims& dims) const {
+    if (!shapes_.contains(dims)) return false;
+    return !tables_.contains(dims) || op == "aten::zero_" || op == "aten::fill_";
   }
 
   RowId OwnerOf(RowId work) const {
@@ -200,7 +207,7 @@ class Reader {
       const auto largest = std::max_element(
           arguments.begin(), arguments.end(),
           [](const ArgumentShape& a, const ArgumentShape& b) { return a.Bytes() < b.Bytes(); });
-      if (largest != arguments.end() && shapes_.contains(largest->dims)) {
+      if (largest != arguments.end() && IsParameter(trace_.Name(entry.op), largest->dims)) {
         work.role = BatchRole::kParameters;
       }
     }
@@ -218,14 +225,15 @@ class Reader {
       if (!argument.IsTensor() || argument.dims.size() < 2) continue;
       matrices.push_back(&argument);
       const bool plain = static_cast<int>(i) == weight && argument.dims.size() == 2;
-      if (plain || IsParameter(argument.dims)) work.kept_bytes += argument.Bytes();
+      if (plain || IsIn(weights_, argument.dims)) work.kept_bytes += argument.Bytes();
     }
     if (!backward || matrices.size() != 2 || matrices[0]->dims.size() != 2 ||
         matrices[1]->dims.size() != 2) {
       return;
     }
+    // The other product of a layer's backward multiplies with the weight itself.
     const Dims result = {matrices[0]->dims[0], matrices[1]->dims[1]};
-    if (!IsParameter(result)) return;
+    if (!IsIn(shapes_, result) || IsIn(weights_, matrices[1]->dims)) return;
     work.role = BatchRole::kWeightGradient;
     work.kept_bytes = work.bytes - matrices[0]->Bytes() - matrices[1]->Bytes();
   }
@@ -269,9 +277,10 @@ class Reader {
   std::vector<std::uint8_t> about_parameters_, backward_;  // by host row
   std::unique_ptr<analyze::ModelledCalls> calls_;          // null: no shapes
   std::unordered_map<std::uint64_t, BatchWork> by_entry_;
-  std::set<Dims> shapes_;       // of parameters
-  std::vector<Nanos> call_ns_;  // by owner
-  std::vector<RowId> main_;     // by owner: its longest kernel
+  std::set<Dims> weights_, tables_;  // of products, of lookups
+  std::set<Dims> shapes_;            // of parameters
+  std::vector<Nanos> call_ns_;       // by owner
+  std::vector<RowId> main_;          // by owner: its longest kernel
 };
 
 }  // namespace

@@ -154,6 +154,16 @@ TEST(SmallBatchEdit, LoadingAndCopyingGrow) {
       ++others;
     }
   }
+  // Batches that workers make take as much longer, whoever waits for them.
+  Plan workers(r.graph());
+  (*FindInputBound(r.model()))->Apply(r.model(), Guess::kLikely, workers);
+  const std::vector<Nanos> made = workers.apart_ns;
+  (*edit)->Apply(r.model(), Guess::kLikely, workers);
+  for (TaskId t = 0; t < made.size(); ++t) {
+    EXPECT_NEAR(static_cast<double>(workers.apart_ns[t]),
+                workers.samples * static_cast<double>(made[t]), 1);
+  }
+  EXPECT_GT(*std::max_element(made.begin(), made.end()), 0);
   EXPECT_GT(plan.samples, 1);
   EXPECT_GE(loads, 3U);
   EXPECT_GE(copies, 3U);
