@@ -118,9 +118,9 @@ void AddPrediction(const replay::WhatIf& whatif, double compute, bool trains, Fi
   }
   const double step = whatif.Predict({kFix}).likely_ns;
   finding.evidence.push_back(
-      fmt::format("the device computes {} of a step; predicted for {}, {:.1f}x the {}",
-                  Percent(compute), (*edit)->Scope(whatif.model()), step > 0 ? bare / step : 1,
-                  trains ? "samples/s" : "requests/s"));
+      fmt::format("the device computes {} of a step; {:.1f}x the {} predicted with {}",
+                  Percent(compute), step > 0 ? bare / step : 1, trains ? "samples/s" : "requests/s",
+                  (*edit)->Scope(whatif.model())));
   // A finding whose gain is not sure stays: what it says of the kernels is measured.
   if (whatif.SureGain({kFix}) >= kLeastShare * bare) {
     finding.fix = {kFix};

@@ -41,7 +41,8 @@ TEST(SmallBatch, SaysWhatALargerBatchGives) {
   EXPECT_LT(*finding->speedup, 8);  // a quarter of the device
   EXPECT_EQ(finding->predicted->samples, 16);
   EXPECT_EQ(finding->severity, Severity::kHigh);
-  EXPECT_NE(finding->evidence[3].find("predicted for the batch x16: a step of "), std::string::npos)
+  EXPECT_NE(finding->evidence[3].find("predicted with the batch x16: a step of "),
+            std::string::npos)
       << finding->evidence[3];
   EXPECT_NE(finding->remedy.find("batch_size=16 * batch_size"), std::string::npos);
 }
