@@ -94,8 +94,8 @@ BatchGrowth::BatchGrowth(const Model& model)
     fill_[t] =
         FillOf(tasks[t].row, side_by_side[trace.streams[trace.device.stream[tasks[t].row]].device]);
     // More blocks do not come with more samples; as if the device were full.
-    if (work_[tasks[t].row].role == BatchRole::kOverBatch) fill_[t].likely = fill_[t].least = 1;
-    if (work_[tasks[t].row].role == BatchRole::kParameters) continue;
+    if (work_[t].role == BatchRole::kOverBatch) fill_[t].likely = fill_[t].least = 1;
+    if (work_[t].role == BatchRole::kParameters) continue;
     all += static_cast<double>(tasks[t].duration_ns);
     if (fill_[t].recorded) recorded += static_cast<double>(tasks[t].duration_ns);
   }
@@ -154,7 +154,7 @@ double BatchGrowth::RooflineNs(const BatchWork& work, double times) const {
 double BatchGrowth::Likely(TaskId task, double times) const {
   const Task& kernel = model_.graph().tasks[task];
   const auto ns = static_cast<double>(kernel.duration_ns);
-  const BatchWork& work = work_[kernel.row];
+  const BatchWork& work = work_[task];
   double growth = ByBlocks(ns, fill_[task], times) / ns;
   const double now = RooflineNs(work, 1), then = RooflineNs(work, times);
   if (now > 0) {
@@ -166,8 +166,7 @@ double BatchGrowth::Likely(TaskId task, double times) const {
 
 // No growth until every block is resident, or the device reaches its limits.
 double BatchGrowth::Most(TaskId task, double times) const {
-  const Task& kernel = model_.graph().tasks[task];
-  const BatchWork& work = work_[kernel.row];
+  const BatchWork& work = work_[task];
   const double fill = fill_[task].least;
   double growth = std::max(1.0, times * fill) / std::max(1.0, fill);
   const double now = RooflineNs(work, 1);
@@ -182,7 +181,7 @@ double BatchGrowth::Most(TaskId task, double times) const {
 // the batch that nobody splits.
 double BatchGrowth::Least(TaskId task, double times) const {
   const double likely = Likely(task, times);
-  const bool reduction = work_[model_.graph().tasks[task].row].role == BatchRole::kWeightGradient;
+  const bool reduction = work_[task].role == BatchRole::kWeightGradient;
   const double full = reduction || times <= 2 ? times : Likely(task, 2) * times / 2;
   return std::sqrt(likely * std::clamp(full, likely, times));
 }
@@ -190,7 +189,7 @@ double BatchGrowth::Least(TaskId task, double times) const {
 double BatchGrowth::Of(TaskId task, Guess guess, double times) const {
   const Task& kernel = model_.graph().tasks[task];
   if (kernel.kind != TaskKind::kKernel || kernel.duration_ns <= 0 ||
-      work_[kernel.row].role == BatchRole::kParameters) {
+      work_[task].role == BatchRole::kParameters) {
     return 1;
   }
   switch (guess) {
@@ -224,7 +223,7 @@ void BatchGrowth::Apply(Guess guess, double times, Plan& plan) const {
         plan.duration_ns[t] = Times(plan.duration_ns[t], Of(t, guess, times));
         break;
       case TaskKind::kCopy:
-        if (work_[task.row].role != BatchRole::kParameters) GrowCopy(task, t, times, plan);
+        if (work_[t].role != BatchRole::kParameters) GrowCopy(task, t, times, plan);
         break;
       case TaskKind::kInput:
         // Taking a batch that others made ready costs the same; making it does not.

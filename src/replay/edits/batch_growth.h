@@ -38,7 +38,7 @@ class BatchGrowth {
   void GrowCopy(const Task& task, TaskId id, double times, Plan& plan) const;
 
   const Model& model_;
-  std::vector<BatchWork> work_;  // by row of Trace::device
+  std::vector<BatchWork> work_;  // by task
   std::vector<Fill> fill_;       // by task; of kernels
   double known_ = 0;
 };

@@ -14,7 +14,7 @@ double Growth(const BatchKernel& kernel, double times, Guess guess = Guess::kLik
 
 BatchRole RoleOf(const std::vector<BatchKernel>& kernels) {
   const Batched batched(std::move(BatchSteps().Steps(kernels)));
-  return ReadBatchWork(batched.model())[0].role;
+  return ReadBatchWork(batched.model())[batched.Task(0)].role;
 }
 
 // Eight blocks on 132 multiprocessors.

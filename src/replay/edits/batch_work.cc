@@ -67,7 +67,7 @@ bool GoesOverBatch(std::string_view kernel) {
 class Reader {
  public:
   explicit Reader(const Model& model)
-      : model_(model), trace_(model.trace()), work_(trace_.device.size()) {}
+      : model_(model), trace_(model.trace()), work_(model.graph().tasks.size()) {}
 
   std::vector<BatchWork> Read() {
     MarkParameters();
@@ -76,7 +76,10 @@ class Reader {
       CollectShapes();
       SumCalls();
     }
-    for (RowId w = 0; w < work_.size(); ++w) Judge(w);
+    const std::vector<Task>& tasks = model_.graph().tasks;
+    for (TaskId t = 0; t < tasks.size(); ++t) {
+      if (IsWork(tasks[t])) work_[t] = Judge(tasks[t].row);
+    }
     FillIn();
     return std::move(work_);
   }
@@ -111,12 +114,13 @@ class Reader {
   void CollectShapes() {
     const trace::HostSlices& host = trace_.host;
     std::unordered_set<std::uint64_t> seen;
+    std::vector<std::optional<int>> at_of_name(trace_.strings.size());
     for (RowId i = 0; i < host.size(); ++i) {
       if (host.kind[i] != trace::SliceKind::kOp || host.detail[i] == 0) continue;
       const auto name = static_cast<std::uint32_t>(host.name[i]);
-      if (!seen.insert(analyze::PairKey(name, host.detail[i])).second) continue;
-      const int at = ParameterAt(trace_.HostName(i));
-      if (at < 0) continue;
+      if (!at_of_name[name]) at_of_name[name] = ParameterAt(trace_.HostName(i));
+      const int at = *at_of_name[name];
+      if (at < 0 || !seen.insert(analyze::PairKey(name, host.detail[i])).second) continue;
       const Arguments arguments = ArgumentsOf(host.detail[i]);
       if (static_cast<std::size_t>(at) < arguments.size() && !arguments[at].dims.empty()) {
         shapes_.insert(arguments[at].dims);
@@ -145,7 +149,7 @@ class Reader {
   void SumCalls() {
     call_ns_.resize(trace_.host.size(), 0);
     main_.resize(trace_.host.size(), kNoRow);
-    for (RowId w = 0; w < work_.size(); ++w) {
+    for (RowId w = 0; w < trace_.device.size(); ++w) {
       const RowId owner = OwnerOf(w);
       if (owner == kNoRow || trace_.device.kind[w] != trace::WorkKind::kKernel) continue;
       call_ns_[owner] += trace_.device.duration_ns[w];
@@ -166,18 +170,24 @@ class Reader {
            (call != kNoRow && about_parameters_[call] != 0);
   }
 
-  void Judge(RowId w) {
-    BatchWork& work = work_[w];
+  static bool IsWork(const Task& task) {
+    return task.kind == TaskKind::kKernel || task.kind == TaskKind::kCopy ||
+           task.kind == TaskKind::kCollective;
+  }
+
+  BatchWork Judge(RowId w) {
+    BatchWork work;
     if (ServesParameters(w)) {
       work.role = BatchRole::kParameters;
-      return;
+      return work;
     }
     if (const RowId owner = OwnerOf(w); owner != kNoRow && call_ns_[owner] > 0)
       work = OfCall(owner);
-    if (trace_.device.kind[w] != trace::WorkKind::kKernel) return;
+    if (trace_.device.kind[w] != trace::WorkKind::kKernel) return work;
     const std::string_view kernel = trace_.DeviceName(w);
     if (Has(kernel, "wgrad")) work.role = BatchRole::kWeightGradient;  // cuDNN's own word
     if (GoesOverBatch(kernel)) work.role = BatchRole::kOverBatch;
+    return work;
   }
 
   BatchWork OfCall(RowId owner) {
@@ -238,29 +248,40 @@ class Reader {
     work.kept_bytes = work.bytes - matrices[0]->Bytes() - matrices[1]->Bytes();
   }
 
+  std::uint64_t KeyOf(RowId w) const {
+    return analyze::PairKey(static_cast<std::uint32_t>(trace_.device.name[w]),
+                            trace_.device.launch[w]);
+  }
+
   // What shapes told in one step, for the same kernels in the others.
   void FillIn() {
-    std::unordered_map<std::uint64_t, std::vector<RowId>> known;
-    const auto key = [&](RowId w) {
-      return analyze::PairKey(static_cast<std::uint32_t>(trace_.device.name[w]),
-                              trace_.device.launch[w]);
-    };
-    constexpr std::size_t kEnough = 16;
-    for (RowId w = 0; w < work_.size(); ++w) {
-      if (!work_[w].modelled) continue;
-      std::vector<RowId>& rows = known[key(w)];
-      if (rows.size() < kEnough) rows.push_back(w);
+    if (calls_ == nullptr) return;
+    const std::vector<Task>& tasks = model_.graph().tasks;
+    std::unordered_map<std::uint64_t, std::vector<RowId>> known;  // empty: asked for
+    std::vector<TaskId> asking;
+    for (TaskId t = 0; t < tasks.size(); ++t) {
+      if (tasks[t].kind != TaskKind::kKernel || work_[t].modelled ||
+          work_[t].role == BatchRole::kParameters || HasShapes(tasks[t].row)) {
+        continue;
+      }
+      known.try_emplace(KeyOf(tasks[t].row));
+      asking.push_back(t);
     }
-    if (known.empty()) return;
-    for (RowId w = 0; w < work_.size(); ++w) {
-      if (work_[w].modelled || work_[w].role == BatchRole::kParameters || HasShapes(w)) continue;
-      const auto found = known.find(key(w));
-      if (found == known.end()) continue;
+    if (asking.empty()) return;
+    constexpr std::size_t kEnough = 16;
+    for (RowId w = 0; w < trace_.device.size(); ++w) {
+      if (OwnerOf(w) == kNoRow) continue;
+      const auto found = known.find(KeyOf(w));
+      if (found != known.end() && found->second.size() < kEnough) found->second.push_back(w);
+    }
+    for (const TaskId t : asking) {
+      const std::vector<RowId>& rows = known[KeyOf(tasks[t].row)];
+      if (rows.empty()) continue;
       const auto apart = [&](RowId other) {
-        return std::abs(trace_.device.duration_ns[other] - trace_.device.duration_ns[w]);
+        return std::abs(trace_.device.duration_ns[other] - tasks[t].duration_ns);
       };
-      work_[w] = work_[*std::min_element(found->second.begin(), found->second.end(),
-                                         [&](RowId a, RowId b) { return apart(a) < apart(b); })];
+      work_[t] = Judge(*std::min_element(rows.begin(), rows.end(),
+                                         [&](RowId a, RowId b) { return apart(a) < apart(b); }));
     }
   }
 

@@ -29,7 +29,7 @@ struct BatchWork {
   double kept_bytes = 0;  // of these: weights that are read, gradients that are written
 };
 
-// By row of Trace::device. Recorders note shapes in some steps only; in the others the work is
+// By task; of work on a device. Recorders note shapes in some steps only; in the others the work is
 // looked up by kernel and grid, the nearest in length. Linear in the trace's rows.
 std::vector<BatchWork> ReadBatchWork(const Model& model);
 
