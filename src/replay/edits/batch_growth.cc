@@ -137,7 +137,7 @@ double BatchGrowth::RooflineNs(const BatchWork& work, double times) const {
   const analyze::DevicePeaks& peaks = *model_.peaks();
   double compute = 0;
   if (work.product) {
-    const double tflops = peaks.Tflops(work.precision), flops = times * work.flops;
+    const double tflops = peaks.Tflops(work.precision), flops = times * work.flops / work.turns;
     if (tflops <= 0 || flops <= 0) return 0;
     double reached = ReachedByUnits(peaks.tf32 > 0 ? flops * peaks.tf32 / tflops : flops);
     if (work.batched) reached = std::min(reached, kReachedBatched);
@@ -146,7 +146,7 @@ double BatchGrowth::RooflineNs(const BatchWork& work, double times) const {
   const double bandwidth = ReachedBandwidth(peaks);
   if (bandwidth <= 0) return 0;
   const double bytes = work.kept_bytes + times * std::max(0.0, work.bytes - work.kept_bytes);
-  return kLatencyNs + std::max(compute, bytes / bandwidth);
+  return work.turns * (kLatencyNs + std::max(compute, bytes / work.turns / bandwidth));
 }
 
 // Two bounds from above: more blocks like those that ran, and the efficiency that it has now, as

@@ -65,6 +65,20 @@ TEST(BatchGrowth, AWeightIsReadOnceForAllSamples) {
   EXPECT_GT(Growth({.blocks = 1024, .ns = 30'000}, 16), 10);  // shapes told that
 }
 
+// 128 time steps of four sequences, each of which reads 33 MB of weights: 8 us of the 10.
+TEST(BatchGrowth, ARecurrentLayerTakesItsStepsInTurn) {
+  const BatchKernel layer{.blocks = 256,
+                          .ns = 1'300'000,
+                          .op = "aten::_cudnn_rnn",
+                          .dims = "[[128, 4, 1024], [[4096, 1024], [4096, 1024], [4096]]]",
+                          .types = R"(["float", "TensorList"])"};
+  EXPECT_LT(Growth(layer, 16), 1.5);
+  EXPECT_GT(Growth(layer, 512), 4);  // 34 GFLOP a time step
+  BatchKernel unknown = layer;
+  unknown.dims = nullptr;
+  EXPECT_GT(Growth(unknown, 16), 15);
+}
+
 // 2,048 rows: the device's FLOPs are the limit, however few the blocks.
 TEST(BatchGrowth, NothingIsFasterThanTheDevice) {
   const BatchKernel large{.blocks = 16, .ns = 450'000, .dims = "[[2048, 8192], [8192, 8192]]"};

@@ -64,6 +64,8 @@ bool GoesOverBatch(std::string_view kernel) {
   return Has(kernel, "batch_norm") && !Has(kernel, "transform_input") && !Has(kernel, "elemt");
 }
 
+constexpr std::string_view kRecurrent = "aten::_cudnn_rnn";
+
 class Reader {
  public:
   explicit Reader(const Model& model)
@@ -142,7 +144,9 @@ class Reader {
 
   RowId OwnerOf(RowId work) const {
     const RowId op = trace_.device.op[work];
-    return calls_ == nullptr || op == kNoRow ? kNoRow : calls_->OwnerOf(op);
+    if (calls_ == nullptr || op == kNoRow) return kNoRow;
+    const RowId owner = calls_->OwnerOf(op);
+    return owner == kNoRow && trace_.HostName(op).starts_with(kRecurrent) ? op : owner;
   }
 
   // Time of each call, and the precision of its longest product kernel.
@@ -191,12 +195,41 @@ class Reader {
   }
 
   BatchWork OfCall(RowId owner) {
-    const std::uint64_t key = analyze::PairKey(calls_->EntryOf(owner), backward_[owner]);
-    const auto [found, added] = by_entry_.try_emplace(key);
-    if (added) found->second = OfEntry(calls_->entries()[calls_->EntryOf(owner)], owner);
-    BatchWork work = found->second;
+    const std::uint32_t entry = calls_->EntryOf(owner);
+    BatchWork work;
+    if (entry == 0) {
+      work = Recurrent(owner);
+    } else {
+      const auto [found, added] = by_entry_.try_emplace(analyze::PairKey(entry, backward_[owner]));
+      if (added) found->second = OfEntry(calls_->entries()[entry], owner);
+      work = found->second;
+    }
     work.call_ns = static_cast<double>(call_ns_[owner]);
-    if (work.product) work.precision = model_.Traits(main_[owner]).precision;
+    const analyze::Precision by_name = model_.Traits(main_[owner]).precision;
+    if (work.product && by_name != analyze::Precision::kUnknown) work.precision = by_name;
+    return work;
+  }
+
+  // A recurrent layer multiplies with its weights once for each time step, one after the other.
+  BatchWork Recurrent(RowId owner) const {
+    BatchWork work;
+    const Arguments arguments = ArgumentsOf(trace_.host.detail[owner]);
+    if (arguments.size() < 2 || arguments[0].dims.size() != 3) return work;
+    const auto turns = static_cast<double>(arguments[0].dims[0]);
+    const auto rows = static_cast<double>(arguments[0].dims[1]);
+    double elements = 0;
+    for (const Dims& dims : arguments[1].list) {
+      if (dims.size() == 2) elements += static_cast<double>(dims[0]) * static_cast<double>(dims[1]);
+    }
+    if (turns < 1 || rows < 1 || elements <= 0) return work;
+    // Backward: gradients of the input and of the weights.
+    const double passes = Has(trace_.HostName(owner), "backward") ? 2 : 1;
+    work.modelled = work.product = true;
+    work.turns = turns;
+    work.flops = 2 * passes * turns * rows * elements;
+    work.kept_bytes = turns * elements * analyze::TypeBytes(arguments[0].type);
+    work.bytes = work.kept_bytes + arguments[0].Bytes();
+    work.precision = analyze::TypePrecision(arguments[0].type);
     return work;
   }
 

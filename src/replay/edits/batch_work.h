@@ -25,6 +25,7 @@ struct BatchWork {
   bool product = false, batched = false;  // batched: its inner size is a head's
   analyze::Precision precision = analyze::Precision::kUnknown;
   double call_ns = 0;  // of all its kernels
+  double turns = 1;    // equal parts of it that wait for each other: steps of a recurrent layer
   double flops = 0, bytes = 0;
   double kept_bytes = 0;  // of these: weights that are read, gradients that are written
 };
