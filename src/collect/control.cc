@@ -70,9 +70,9 @@ Control::Steppers Control::LookAtSteppers() const noexcept {
     const auto state = static_cast<wire::ProcessState>(slot.state.load(std::memory_order_acquire));
     if (state == wire::ProcessState::kFree) break;
     steppers.stepping = steppers.stepping || state == wire::ProcessState::kStepping;
-    if (state != wire::ProcessState::kClosed || slot.steps.load(std::memory_order_relaxed) == 0) {
-      continue;
-    }
+    const bool closed =
+        state == wire::ProcessState::kClosed || state == wire::ProcessState::kTiming;
+    if (!closed || slot.steps.load(std::memory_order_relaxed) == 0) continue;
     steppers.closed = true;
     steppers.over = steppers.over || slot.window.load(std::memory_order_relaxed) > 0;
   }

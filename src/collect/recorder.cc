@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 
+#include "collect/bare_steps.h"
 #include "collect/clock.h"
 #include "collect/control.h"
 #include "collect/host_source.h"
@@ -51,6 +53,8 @@ std::atomic<std::size_t> g_source_count{0};
 SpinLock g_window_lock;
 alignas(Window) unsigned char g_window_memory[sizeof(Window)];
 Window& TheWindow() { return *std::launder(reinterpret_cast<Window*>(g_window_memory)); }
+BareSteps g_bare_steps;  // under the same lock
+std::atomic<bool> g_timing{false};
 Control g_control;
 Notes g_notes;
 RunFile* g_file = nullptr;  // leaked in the child of a fork
@@ -68,7 +72,10 @@ void FutexWake(std::atomic<std::uint32_t>& word) {
           nullptr, 0);
 }
 
+void EndTiming();
+
 void OpenWindow() {
+  EndTiming();  // of the window before, where the next one comes soon
   {
     const std::lock_guard<SpinLock> guard(g_window_lock);
     TheWindow().Opened(MonotonicNanos());
@@ -87,16 +94,49 @@ void DrainAll(bool last) {
   g_notes.Drain(*g_file);
 }
 
+// Enough steps were timed without recording, or no more will come: what they took is written down.
+void EndTiming() {
+  std::uint64_t recorded_ns = 0, bare_ns = 0;
+  std::uint32_t steps = 0, recorded_steps = 0;
+  {
+    const std::lock_guard<SpinLock> guard(g_window_lock);
+    if (!g_bare_steps.timing()) return;
+    steps = g_bare_steps.steps();
+    if (steps > 0) bare_ns = g_bare_steps.step_ns();
+    recorded_ns = g_bare_steps.recorded_ns();
+    recorded_steps = TheWindow().steady_steps() - 1;
+    g_bare_steps.End();
+  }
+  g_timing.store(false);
+  // The operators' callbacks are gone already; that of the steps goes too, if no window returns.
+  if (!RecorderFinishing() && !StepsMatterAfterClose()) TorchForgetSteps();
+  if (steps == 0) return;
+  char text[16];
+  std::snprintf(text, sizeof(text), "%u", recorded_steps);
+  g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kRecordedSteps),
+               static_cast<std::int64_t>(recorded_ns), text);
+  std::snprintf(text, sizeof(text), "%u", steps);
+  g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kBareSteps),
+               static_cast<std::int64_t>(bare_ns), text);
+}
+
 // `after`: what the others are told. A process that ends closes no window for them: another one may
 // just be starting.
 void CloseWindow(wire::ProcessState after) {
   std::uint32_t number = 0;
+  std::uint64_t step_ns = 0;
   bool awaits_step = false;
   {
     const std::lock_guard<SpinLock> guard(g_window_lock);
     TheWindow().Closed();
     number = TheWindow().number();
     awaits_step = TheWindow().awaits_step();
+    // Whoever is told to stop wants the answer now; a window that is back soon leaves no time.
+    if (after == wire::ProcessState::kClosed && !g_control.StopAsked() && !g_file->failed() &&
+        TheWindow().closed_for_ns() > 2 * BareSteps::kGiveUpNs) {
+      step_ns = TheWindow().step_ns();
+    }
+    g_timing.store(step_ns > 0);
     // Not a window that is over for everyone: this one comes back.
     if (awaits_step) g_control.Steps(TheWindow().steady_steps(), 0);
   }
@@ -113,7 +153,24 @@ void CloseWindow(wire::ProcessState after) {
   DrainAll(true);
   g_file->WriteAnchor();
   g_file->Flush(true);
+  if (step_ns > 0) {
+    const std::lock_guard<SpinLock> guard(g_window_lock);
+    g_bare_steps.Begin(MonotonicNanos(), step_ns);
+    after = wire::ProcessState::kTiming;
+  }
   g_control.Set(after);
+}
+
+void LookAtBareSteps() {
+  {
+    const std::lock_guard<SpinLock> guard(g_window_lock);
+    if (!g_bare_steps.timing()) return;
+    if (!g_bare_steps.Done(MonotonicNanos()) && !g_control.StopAsked()) return;
+  }
+  EndTiming();
+  g_notes.Drain(*g_file);
+  g_file->Flush(true);
+  g_control.Set(wire::ProcessState::kClosed);
 }
 
 // Any thread. The callbacks that read arguments come and go with it.
@@ -163,7 +220,7 @@ void* WriterMain(void*) {
     const bool finishing = g_phase.load(std::memory_order_acquire) == Phase::kFinishing;
     if (!finishing && g_want.load() == Want::kNothing) {
       // After the last window there is nothing to wait for but the end.
-      const bool asleep = !g_recording.load() && TheWindow().number() > 0;
+      const bool asleep = !g_recording.load() && !g_timing.load() && TheWindow().number() > 0;
       FutexWait(g_wake, wake, asleep ? kAnchorNanos : kRoundNanos);
     }
     if (g_phase.load(std::memory_order_acquire) == Phase::kFinishing) break;
@@ -177,6 +234,7 @@ void* WriterMain(void*) {
     }
     if (!g_python_hook.load(std::memory_order_relaxed)) TorchLook();
     HonourWishes();
+    if (g_timing.load()) LookAtBareSteps();
     if (!g_recording.load()) continue;
     DrainAll(false);
     const std::uint64_t now = MonotonicNanos();
@@ -188,6 +246,7 @@ void* WriterMain(void*) {
     if (now - last_flush >= kFlushNanos) last_flush = now;
   }
   if (g_recording.load()) CloseWindow(wire::ProcessState::kEnded);
+  EndTiming();
   g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kEnd), 0, "");
   WriteThreadNames(*g_file, true);
   DrainAll(true);
@@ -281,6 +340,8 @@ void ForkedRecorder() noexcept {
   g_file = nullptr;
   g_recording.store(false);
   g_sampling.store(false);
+  g_timing.store(false);
+  g_bare_steps = {};
   g_want.store(Want::kNothing);
   const Phase phase = g_phase.load();
   // A child of a recorded process records too, from its first event on.
@@ -289,7 +350,7 @@ void ForkedRecorder() noexcept {
 
 bool StepsMatterAfterClose() noexcept {
   const std::lock_guard<SpinLock> guard(g_window_lock);
-  return TheWindow().returns();
+  return TheWindow().returns() || g_timing.load();
 }
 bool Recording() noexcept { return g_recording.load(std::memory_order_relaxed); }
 bool SamplingArguments() noexcept { return g_sampling.load(std::memory_order_relaxed); }
@@ -315,7 +376,9 @@ void NoteStep(StepSign sign) noexcept {
   {
     const std::lock_guard<SpinLock> guard(g_window_lock);
     Window& window = TheWindow();
-    action = window.Step(sign, MonotonicNanos());
+    const std::uint64_t now = MonotonicNanos();
+    action = window.Step(sign, now);
+    if (sign == window.sign()) g_bare_steps.Step(now);
     sampling = window.sampling();
     if (window.open()) {
       g_control.Steps(window.steady_steps(), window.number());

@@ -65,7 +65,7 @@ void AddSource(Source& source) noexcept;
 
 // Whether a window is open; what hot paths look at first. Relaxed.
 bool Recording() noexcept;
-// Whether a window that closes may come back with a step: those are still to be seen.
+// Whether steps are still to be seen after a window closed: to be timed, or because it comes back.
 bool StepsMatterAfterClose() noexcept;
 // Whether HONE_COLLECT allows this source.
 bool Wanted(std::string_view source) noexcept;

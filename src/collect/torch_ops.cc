@@ -268,6 +268,10 @@ void TorchEnded(std::uint32_t name) noexcept {
 const char* TorchWhy() noexcept { return g_why; }
 std::uint64_t TorchOperatorsSeen() noexcept { return g_seen.load(std::memory_order_relaxed); }
 
+void TorchForgetSteps() noexcept {
+  if (g_found.load() && !g_refused.load()) g_source.Close();
+}
+
 void TorchSampleArguments(bool on) noexcept {
   if (!g_found.load() || g_refused.load()) return;
   if (on && (!ArgumentsKnown() || !Wanted("shapes")) && !Probing()) return;

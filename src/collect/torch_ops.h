@@ -31,6 +31,9 @@ void TorchEnded(std::uint32_t name) noexcept;
 // Stages 1 and 2 of hone_torch_probe (collect/torch_layout.h).
 int TorchProbe(int stage) noexcept;
 
+// Steps were followed after the window closed, and no longer matter. Writer thread.
+void TorchForgetSteps() noexcept;
+
 // Takes arguments of operators from now on, or stops. Any thread.
 void TorchSampleArguments(bool on) noexcept;
 

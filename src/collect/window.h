@@ -47,6 +47,11 @@ class Window {
   std::uint32_t steady_steps() const noexcept { return steady_steps_; }
   std::uint32_t number() const noexcept { return number_; }
   bool counts_steps() const noexcept { return marks_ > 0; }
+  StepSign sign() const noexcept { return sign_; }
+  // Mean of the steady steps of this window; 0: too few.
+  std::uint64_t step_ns() const noexcept {
+    return steady_steps_ > 1 ? (last_mark_ns_ - steady_since_ns_) / (steady_steps_ - 1) : 0;
+  }
   // Whether arguments of operators are worth their price just now: the first two steady steps.
   // Where nothing trains, the first eight, because text that grows by a token a step is told by
   // four changes; and without a mark of a step, two seconds once the program has warmed up.
@@ -57,6 +62,13 @@ class Window {
   }
   // Closed before the program made a step that counts: the first one opens it again.
   bool awaits_step() const noexcept { return awaits_step_; }
+  // How long it stays closed, if steps go on as they were.
+  std::uint64_t closed_for_ns() const noexcept {
+    if (options_.every == 0) return UINT64_MAX;
+    return marks_since_opening_ < options_.every
+               ? (options_.every - marks_since_opening_) * step_ns()
+               : 0;
+  }
   // Whether step marks matter after the window closed.
   bool returns() const noexcept { return options_.every > 0 || awaits_step_; }
 

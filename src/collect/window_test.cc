@@ -51,6 +51,20 @@ TEST(Window, WindowsTakeNoMoreThanHalfOfAJob) {
   EXPECT_EQ(StepsUntil(crowded, Window::Action::kClose, now, StepSign::kOptimizer), 3 + 31);
 }
 
+TEST(Window, SaysHowLongItStaysClosed) {
+  Window once({.steps = 30}), returns({.steps = 30, .every = 100});
+  for (Window* window : {&once, &returns}) {
+    std::uint64_t now = 1;
+    window->Opened(now);
+    EXPECT_EQ(window->step_ns(), 0u);
+    StepsUntil(*window, Window::Action::kClose, now, StepSign::kOptimizer);
+    window->Closed();
+    EXPECT_EQ(window->step_ns(), 10 * kMs);
+  }
+  EXPECT_EQ(once.closed_for_ns(), UINT64_MAX);
+  EXPECT_EQ(returns.closed_for_ns(), (100 - 34) * 10 * kMs);
+}
+
 TEST(Window, StepsCountAgainAfterAnotherToolHadTheDevice) {
   Window window({.steps = 30});
   std::uint64_t now = 1;

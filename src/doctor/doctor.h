@@ -28,6 +28,7 @@ struct ReplayFacts {
   double error = 0;                          // replayed / measured − 1
   std::size_t steps = 0, all_steps = 0;      // replayed, steady
   replay::Prediction bare;                   // without the recorder
+  std::int64_t timed_steps = 0;              // that it was learnt from; 0: computed
   replay::CriticalPath path;                 // as measured
   std::vector<replay::PathPart> path_parts;  // the same by name, largest first
   Known<replay::Prediction> together;        // with every finding's fix; absent: none has a model

@@ -13,9 +13,13 @@ constexpr std::chrono::seconds kFollowersMayTake{2};
 // What says that it records this long after the window closed does not heed the page.
 constexpr std::chrono::seconds kDeafAfter{5};
 
+// Has a window that is not over: what comes after its last step is timed, and part of it.
+bool Steps(const SlotView& slot) {
+  return slot.state == ProcessState::kStepping || slot.state == ProcessState::kTiming;
+}
+
 bool Records(const SlotView& slot) {
-  return slot.alive &&
-         (slot.state == ProcessState::kFollowing || slot.state == ProcessState::kStepping);
+  return slot.alive && (slot.state == ProcessState::kFollowing || Steps(slot));
 }
 
 RecordingStatus StatusOf(const std::vector<SlotView>& slots) {
@@ -24,7 +28,7 @@ RecordingStatus StatusOf(const std::vector<SlotView>& slots) {
     if (!Records(slot)) continue;
     ++status.processes;
     status.window = std::max(status.window, slot.window);
-    if (slot.state != ProcessState::kStepping) continue;
+    if (!Steps(slot)) continue;
     status.steps = status.stepping ? std::min(status.steps, slot.steps) : slot.steps;
     status.stepping = true;
   }
@@ -56,8 +60,9 @@ void WindowWatch::Look(const std::vector<SlotView>& slots, Time now) {
     if (slot.state == ProcessState::kClosed) closed = std::max(closed, slot.window);
   }
   for (const SlotView& slot : slots) {
-    const bool counts = Records(slot) && slot.state == ProcessState::kStepping;
-    if (counts && slot.window <= closed) closed = slot.window - std::min(slot.window, 1U);
+    if (Records(slot) && Steps(slot) && slot.window <= closed) {
+      closed = slot.window - std::min(slot.window, 1U);
+    }
   }
   if (closed > closed_window_) Close(closed, slots, now);
   awaits_step_ = !recording_ && closed == 0 && closed_window_ == 0 &&

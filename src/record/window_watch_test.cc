@@ -41,6 +41,17 @@ TEST_F(WindowWatchTest, OneProcess) {
   EXPECT_TRUE(watch_.settled());
 }
 
+TEST_F(WindowWatchTest, WhatFollowsTheLastStepIsTimedFirst) {
+  Look({Slot(1, ProcessState::kTiming, 30), Slot(2, ProcessState::kClosed, 0)});
+  EXPECT_TRUE(watch_.recording());
+  EXPECT_EQ(watch_.status().steps, 30U);
+  EXPECT_EQ(watch_.closed_window(), 0U);
+  Look({Slot(1, ProcessState::kTiming, 30), Slot(2, ProcessState::kClosed, 30)});
+  EXPECT_EQ(watch_.closed_window(), 0U);
+  Look({Slot(1, ProcessState::kClosed, 30), Slot(2, ProcessState::kClosed, 30)});
+  EXPECT_EQ(watch_.closed_window(), 1U);
+}
+
 TEST_F(WindowWatchTest, TheSlowestRankDecides) {
   Look({Slot(1, ProcessState::kClosed, 30), Slot(2, ProcessState::kStepping, 28)});
   EXPECT_EQ(watch_.closed_window(), 0U);

@@ -25,6 +25,7 @@ struct WhatIfAnswer {
   double measured_ns = 0, replayed_ns = 0, error = 0;
   std::size_t steps = 0, first_step = 0, all_steps = 0;
   replay::Prediction bare;       // without the recorder; what speed-ups are counted from
+  std::int64_t timed_steps = 0;  // that were timed without it; 0: it is computed
   Known<std::string> recorder;   // what it costs, in words; absent: not known
   std::vector<FixAnswer> fixes;  // in the order asked for
   replay::Prediction predicted;  // with all of them

@@ -25,6 +25,12 @@ enum class Format : std::uint8_t { kKineto, kNsys, kHone };
 const char* FormatName(Format format);
 
 // What the file says about itself. Empty strings and negative numbers mean "not in the file".
+// What a step took while `hone run` recorded it and right after, when it recorded nothing.
+struct TimedSteps {
+  Nanos recorded_ns = 0, bare_ns = 0;
+  std::int64_t bare_steps = 0;  // 0: not timed
+};
+
 struct TraceInfo {
   std::string path;
   Format format = Format::kKineto;
@@ -34,6 +40,7 @@ struct TraceInfo {
   std::string cuda_runtime_version, cuda_driver_version, cupti_version, nccl_version;
   // torch.profiler settings; -1 unknown, 0 off, 1 on.
   int with_stack = -1, record_shapes = -1, profile_memory = -1, with_flops = -1, with_modules = -1;
+  TimedSteps timed_steps;
   std::int64_t rank = -1, world_size = -1;
   std::string backend;               // of torch.distributed
   std::uint64_t input_bytes = 0;     // on disk

@@ -38,6 +38,9 @@ enum class ProcessState : std::uint32_t {
   kStepping = 2,   // records and counts steps
   kClosed = 3,     // its window is over; window 0: until it makes a step
   kEnded = 4,
+  // Its window is over for those that follow; it times a few steps without recording before it says
+  // so to the launcher.
+  kTiming = 5,
 };
 
 struct ProcessSlot {

@@ -73,7 +73,11 @@ enum class MarkKind : std::uint8_t {
   kGapClose = 4,
   kFork = 5,  // value: pid of the child
   kEnd = 6,   // the file is complete: the process ended in order
+  // After a window closed, both: nanoseconds a step, the mean by the same signs; text: how many.
+  kRecordedSteps = 7,  // the window's steady ones
+  kBareSteps = 8,      // those that followed it, when nothing was recorded
 };
+inline constexpr MarkKind kLastMarkKind = MarkKind::kBareSteps;
 
 inline constexpr ColumnSpec kSchemaColumns[] = {{"table", Encoding::kDelta},
                                                 {"table_name", Encoding::kText},

@@ -126,6 +126,47 @@ class Windows(harness.Case):
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
 
+    # Steps of an optimizer that sleep longer while a recorder looks, as a slow one would make them.
+    SLOWED = """
+        import ctypes, os, sys, time, torch
+        recording = ctypes.CDLL(os.environ["HONE_LIBRARY"]).hone_recording
+        model = torch.nn.Linear(8, 8)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(int(sys.argv[1])):
+            model(torch.ones(4, 8)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            time.sleep(0.020 if recording() else 0.010)
+        print("done", flush=True)
+        time.sleep(float(sys.argv[2]))
+    """
+
+    def test_steps_are_timed_after_the_window(self):
+        done = self.run_hone([harness.torch_python(), self.script(self.SLOWED), "200", "0"], ["--steps", "20"])
+        self.assertIn(b"the program runs on", done.stderr)
+        timed = self.answer(done)["trace"]["timed_steps"]
+        self.assertGreaterEqual(timed["bare_steps"], 10)
+        self.assertGreater(timed["recorded_ms"], 20)
+        self.assertLess(timed["bare_ms"], 0.8 * timed["recorded_ms"])
+        self.assertGreater(timed["bare_ms"], 10)
+        # Nothing of them is recorded.
+        self.assertLess(self.answer(done)["steps"]["count"], 60)
+
+    def test_a_program_that_stops_stepping_gets_its_answer(self):
+        run = self.start_hone([harness.torch_python(), self.script(self.SLOWED), "30", "60"], ["--steps", "20"])
+        self.assertEqual(run.stdout.readline(), b"done\n")
+        began = time.monotonic()
+        harness.wait_for((run.out / "report.json").exists, 30)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertIsNone(run.poll())
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=30)
+
+    def test_a_program_that_ends_while_it_is_timed(self):
+        done = self.run_hone([harness.torch_python(), self.script(self.SLOWED), "34", "0"], ["--steps", "20"])
+        self.assertEqual((done.returncode, done.stdout), (0, b"done\n"), done.stderr)
+        self.assertGreaterEqual(self.answer(done)["steps"]["steady_count"], 20)
+
     def test_record_only(self):
         done = self.marks(["--no-analyze"], 100)
         self.assertFalse((done.out / "report.json").exists())

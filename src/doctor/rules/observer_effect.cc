@@ -23,7 +23,8 @@ Judgement JudgeObserverEffect(const Case& the_case) {
   Finding finding;
   finding.id = "observer-effect";
   finding.severity = Severity::kInfo;
-  finding.confidence = Confidence::kMedium;
+  const trace::TimedSteps& timed = the_case.trace.info.timed_steps;
+  finding.confidence = timed.bare_steps > 0 ? Confidence::kHigh : Confidence::kMedium;
   finding.effort = Effort::kNone;
   finding.title =
       fmt::format("the profiler slows this program: without it a step takes about {:.1f} ms",
@@ -31,6 +32,13 @@ Judgement JudgeObserverEffect(const Case& the_case) {
   finding.evidence.push_back(
       fmt::format("{:.1f} ms recorded; {:.1f} to {:.1f} ms expected without it", measured / 1e6,
                   bare.low_ns / 1e6, bare.high_ns / 1e6));
+  if (timed.bare_steps > 0) {
+    finding.evidence.push_back(
+        fmt::format("{:.1f} ms a step, timed over {} steps right after the recording",
+                    measured / 1e6 * static_cast<double>(timed.bare_ns) /
+                        static_cast<double>(timed.recorded_ns),
+                    timed.bare_steps));
+  }
   finding.evidence.push_back((*edit)->Scope(the_case.whatif->model()));
   finding.recoverable_ns = measured - bare.likely_ns;
   finding.predicted = bare;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -151,6 +152,19 @@ std::vector<Nanos> AddStepMarks(const ProcessFile& leader, const RecordedSpan& s
   return times;
 }
 
+// The latest that belong to the window which is analyzed.
+trace::TimedSteps FindTimedSteps(const ProcessFile& leader, const RecordedSpan& span) {
+  trace::TimedSteps timed;
+  for (const Mark& mark : leader.marks) {
+    if (!span.Contains(mark.time_ns) || mark.value <= 0) continue;
+    if (mark.kind == MarkKind::kRecordedSteps) timed.recorded_ns = mark.value;
+    if (mark.kind != MarkKind::kBareSteps) continue;
+    timed.bare_ns = mark.value;
+    std::from_chars(mark.text.data(), mark.text.data() + mark.text.size(), timed.bare_steps);
+  }
+  return timed.recorded_ns > 0 && timed.bare_steps > 0 ? timed : trace::TimedSteps{};
+}
+
 // Where the recorder takes a step to end: at the program's own marks, else at the end of what most
 // plainly ends one.
 std::vector<Nanos> StepEnds(std::vector<Nanos> marks, const trace::Trace& trace) {
@@ -238,6 +252,7 @@ Result<trace::Trace> LoadJob(Files files, const ImportOptions& options) {
   for (const std::string& why : files.unreadable) {
     trace.losses.Add(LossKind::kDamagedChunk, 1, 0, why);
   }
+  trace.info.timed_steps = FindTimedSteps(leader, span);
   SpreadArguments(builder, StepEnds(AddStepMarks(leader, span, builder), trace));
   span.Report(trace.losses);
   ReportMissed(missed, trace);

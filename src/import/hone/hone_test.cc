@@ -48,8 +48,9 @@ class Recording {
     return Row(Table::kKernels, start, duration, 0, 1, 7, correlation, name, 1, 1, 1, 32, 1, 1, 16,
                0, 0, 0, 0);
   }
-  Recording& Mark(std::int64_t time, wire::MarkKind kind, const std::string& text = "") {
-    return Row(Table::kMarks, time, kind, 1, text);
+  Recording& Mark(std::int64_t time, wire::MarkKind kind, const std::string& text = "",
+                  std::int64_t value = 1) {
+    return Row(Table::kMarks, time, kind, value, text);
   }
   template <typename... Values>
   Recording& Row(Table table, const Values&... values) {
@@ -272,6 +273,33 @@ TEST_F(HoneTest, APauseIsLeftOutAndMostStepsAreKept) {
   EXPECT_EQ(trace->host.start_ns[0], 9110);
   EXPECT_EQ(trace->losses[LossKind::kRecordingGap].count, 2u);
   EXPECT_EQ(trace->losses[LossKind::kOtherWindow].count, 1u);
+}
+
+// Steps that were timed after a window belong to it, not to the next.
+TEST_F(HoneTest, TimedStepsAreThoseOfTheWindow) {
+  const auto timed = [&](const Recording& recording) {
+    const auto trace = LoadHone(recording.path());
+    EXPECT_TRUE(trace);
+    return trace ? trace->info.timed_steps : trace::TimedSteps{};
+  };
+  Recording main(folder_, 10, 1);
+  const std::int64_t add = main.Name("aten::add");
+  main.Mark(0, wire::MarkKind::kWindowOpen).Op(10, 50, 10, add);
+  main.Mark(900, wire::MarkKind::kWindowClose);
+  EXPECT_EQ(timed(main).bare_steps, 0);
+  main.Mark(1100, wire::MarkKind::kRecordedSteps, "30", 150);
+  EXPECT_EQ(timed(main).bare_steps, 0);
+  main.Mark(1100, wire::MarkKind::kBareSteps, "12", 100);
+  EXPECT_EQ(timed(main).bare_steps, 12);
+  EXPECT_EQ(timed(main).recorded_ns, 150);
+  EXPECT_EQ(timed(main).bare_ns, 100);
+  main.Mark(2000, wire::MarkKind::kWindowOpen).Op(10, 2050, 10, add);
+  main.Mark(2900, wire::MarkKind::kWindowClose);
+  EXPECT_EQ(timed(main).bare_steps, 0);
+  main.Mark(3000, wire::MarkKind::kRecordedSteps, "30", 160);
+  main.Mark(3000, wire::MarkKind::kBareSteps, "7", 140);
+  EXPECT_EQ(timed(main).bare_steps, 7);
+  EXPECT_EQ(timed(main).recorded_ns, 160);
 }
 
 // All of the training lies inside the program's own profiler: its operators are better than

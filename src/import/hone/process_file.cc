@@ -35,7 +35,7 @@ void TakeMarks(const wire::Chunk& chunk, std::vector<Mark>& marks) {
   const auto texts = chunk.Texts("text");
   if (times.empty() || kinds.empty()) return;
   for (std::size_t i = 0; i < times.size() && marks.size() < kMostMarks; ++i) {
-    if (kinds[i] < 0 || kinds[i] > static_cast<std::int64_t>(wire::MarkKind::kEnd)) continue;
+    if (kinds[i] < 0 || kinds[i] > static_cast<std::int64_t>(wire::kLastMarkKind)) continue;
     Mark mark;
     mark.ticks = times[i];
     mark.kind = static_cast<wire::MarkKind>(kinds[i]);

@@ -141,6 +141,13 @@ void WriteTraceSection(JsonWriter& json, const Report& report, const Input& inpu
   json.Key("base_time_ns");
   report.stable ? json.Null() : json.Int(info.base_time_ns);
   json.Field("damaged", info.compression_damaged);
+  if (info.timed_steps.bare_steps > 0) {
+    json.Key("timed_steps").BeginObject(Layout::kInline);
+    json.FieldMillis("recorded_ms", info.timed_steps.recorded_ns);
+    json.FieldMillis("bare_ms", info.timed_steps.bare_ns);
+    json.Field("bare_steps", info.timed_steps.bare_steps);
+    json.EndObject();
+  }
   json.Key("versions").BeginObject(Layout::kInline);
   WriteText(json, "cuda_runtime", info.cuda_runtime_version);
   WriteText(json, "cuda_driver", info.cuda_driver_version);

@@ -31,11 +31,13 @@ ObserverPlace PlaceOfObserver(const doctor::Diagnosis& diagnosis) {
 }
 
 std::string ObserverSentence(const doctor::ReplayFacts& replay, const Style& style) {
+  const std::string timed =
+      replay.timed_steps > 0 ? fmt::format(", by {} steps after it", replay.timed_steps) : "";
   return fmt::format(
-      "the profiler slows this program: {} ms recorded, about {} ms without it ({}); gains count "
+      "the profiler slows this program: {} ms recorded, about {} ms without it ({}{}); gains count "
       "from there",
       MillisText(replay.measured_ns), MillisText(replay.bare.likely_ns),
-      RangeText(replay.bare, style));
+      RangeText(replay.bare, style), timed);
 }
 
 std::string TogetherSentence(const doctor::Diagnosis& diagnosis, const Style& style) {

@@ -50,12 +50,17 @@ void WriteStepLines(const std::vector<StepLine>& lines, const Style& style, std:
   }
 }
 
+std::string TimedText(std::int64_t steps) {
+  return steps > 0 ? fmt::format(", by {} steps timed after it", steps) : "";
+}
+
 void WriteSteps(const WhatIfAnswer& answer, bool with_fixes, const Style& style,
                 std::ostream& out) {
   std::vector<StepLine> lines = {
       {"step as recorded", MillisText(answer.measured_ns), ErrorText(answer), Tone::kPlain},
       {"without the recorder", MillisText(answer.bare.likely_ns),
-       answer.recorder ? RangeText(answer.bare, style) : style.Clean(answer.recorder.why_not()),
+       answer.recorder ? RangeText(answer.bare, style) + TimedText(answer.timed_steps)
+                       : style.Clean(answer.recorder.why_not()),
        Tone::kPlain}};
   if (with_fixes && answer.any()) {
     std::vector<std::string> words;
