@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/edits/hone_observer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "base/median.h"
+#include "replay/simulate.h"
+
+namespace hone::replay {
+namespace {
+
+// hone's own recorder costs time an event: an operator's record and CUPTI's work in a launch. How
+// fast the host is, its launch calls tell: shares of what one takes as recorded, from pairs of bare
+// and recorded steps of a launch-bound loop (docs/design/recording.md: 1.06 us an operator and 2.5
+// us a launch where a recorded call takes 7.1 us). Without a device: 0.3 us an operator.
+constexpr Range3 kHoneOpOfLaunch = {0.08, 0.16, 0.25}, kHoneLaunchOfLaunch = {0.2, 0.33, 0.45};
+constexpr Range3 kHoneOpNs = {150, 300, 600};
+// Where steps were timed after the window, the cost is as many times that as it takes to get there;
+// no more than this, because the rest of an operator is its own.
+constexpr double kMostTimes = 4;
+// Off what was timed by less than this, as two runs of one program are, nothing is to be learnt.
+constexpr double kSame = 0.015;
+// How far the cost may still be off then: the sum is known, its places are not.
+constexpr Range3 kTimedSpread = {0.8, 1.0, 1.2};
+
+class HoneObserver : public Edit {
+ public:
+  explicit HoneObserver(const Model& model) {
+    std::vector<Nanos> launches;
+    for (const Task& task : model.graph().tasks) {
+      if (task.kind == TaskKind::kLaunch) launches.push_back(task.duration_ns);
+    }
+    launch_ns_ = static_cast<double>(UpperMedian(std::move(launches)));
+    LearnFrom(model.trace().info.timed_steps, model);
+  }
+
+  void Apply(const Model& model, Guess guess, Plan& plan) const override {
+    const Graph& graph = model.graph();
+    for (TaskId t = 0; t < graph.tasks.size(); ++t) {
+      const auto cost = static_cast<Nanos>(CostOf(graph.tasks[t], guess));
+      plan.duration_ns[t] -= std::min(plan.duration_ns[t], cost);
+    }
+  }
+
+  std::string Scope(const Model& model) const override {
+    double cost = 0;
+    for (const Task& task : model.graph().tasks) cost += CostOf(task, Guess::kLikely);
+    return fmt::format("about {:.2f} ms of host time a step go to the recorder",
+                       cost / 1e6 / static_cast<double>(model.graph().steps));
+  }
+
+ private:
+  double CostOf(const Task& task, Guess guess) const {
+    if (task.kind != TaskKind::kHost && task.kind != TaskKind::kLaunch) return 0;
+    if (times_ > 0) {
+      return times_ * kTimedSpread.At(guess) * UsualCostOf(task, Guess::kLikely);
+    }
+    return UsualCostOf(task, guess);
+  }
+  double UsualCostOf(const Task& task, Guess guess) const {
+    if (launch_ns_ == 0) return kHoneOpNs.At(guess) * task.ops;
+    const double launch = task.kind == TaskKind::kLaunch ? kHoneLaunchOfLaunch.At(guess) : 0;
+    return (kHoneOpOfLaunch.At(guess) * task.ops + launch) * launch_ns_;
+  }
+
+  // A host that its device holds up says nothing about what recording costs it: then the usual
+  // cost stays.
+  void LearnFrom(const trace::TimedSteps& timed, const Model& model) {
+    if (timed.bare_steps == 0) return;
+    const double target = model.graph().measured_step_ns() * static_cast<double>(timed.bare_ns) /
+                          static_cast<double>(timed.recorded_ns);
+    const auto step = [&](double times) {
+      times_ = times;
+      Plan plan(model.graph());
+      Apply(model, Guess::kLikely, plan);
+      return SteadyStep(model.graph(), plan);
+    };
+    double low = 0, high = kMostTimes;
+    const double usual = step(1);
+    times_ = 0;
+    if (std::abs(usual / target - 1) <= kSame) return;
+    (usual > target ? low : high) = 1;
+    constexpr int kRounds = 6;  // to a twentieth of the usual cost
+    for (int i = 0; i < kRounds; ++i) {
+      const double middle = (low + high) / 2;
+      (step(middle) > target ? low : high) = middle;
+    }
+    times_ = (low + high) / 2;
+  }
+
+  double launch_ns_ = 0;  // median of a call as recorded; 0: nothing is launched
+  double times_ = 0;      // of the usual cost, by steps that were timed; 0: not told
+};
+
+}  // namespace
+
+std::unique_ptr<Edit> MakeHoneObserver(const Model& model) {
+  return std::make_unique<HoneObserver>(model);
+}
+
+}  // namespace hone::replay
