@@ -105,4 +105,17 @@ RowId DeviceIndex::HeldBackBy(RowId call) const {
   return (after - 1)->work;
 }
 
+std::size_t DeviceIndex::QueuedAt(RowId call) const {
+  if (work_of_[call] == kNoRow) return 0;
+  const std::size_t stream = trace_.device.stream[work_of_[call]];
+  const auto before = [&](const std::vector<Launch>& rows) {
+    const auto at =
+        std::lower_bound(rows.begin(), rows.end(), trace_.host.start_ns[call],
+                         [](const Launch& launch, Nanos t) { return launch.launched_ns < t; });
+    return static_cast<std::size_t>(at - rows.begin());
+  };
+  const std::size_t launched = before(by_stream_[stream]), ended = before(ends_[stream]);
+  return launched - std::min(launched, ended);
+}
+
 }  // namespace hone::replay

@@ -31,6 +31,8 @@ class DeviceIndex {
   // For a launch that took long: the work whose end, while the call lasted, made room in the queue
   // of its stream. kNoRow: none ended inside the call, so it was not the device that held it back.
   trace::RowId HeldBackBy(trace::RowId call) const;
+  // Work of its stream that was launched and had not ended when the call began.
+  std::size_t QueuedAt(trace::RowId call) const;
 
  private:
   struct Launch {

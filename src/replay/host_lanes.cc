@@ -20,6 +20,10 @@ using trace::SliceKind;
 constexpr Nanos kCallCost = 4 * kMicrosecond;
 // A launch call takes 2 to 10 µs (7 under a profiler); one that takes this long was held back.
 constexpr Nanos kHeldBack = 100 * kMicrosecond;
+// So many launches wait for the device at most (1,022 in every trace of a program that its device
+// binds): with nearly as many before it, a call of this length waited for room, too.
+constexpr std::size_t kFullQueue = 1000;
+constexpr Nanos kSlowLaunch = 12 * kMicrosecond;
 // cudaFree waits for the device; one that returns sooner found it idle.
 constexpr Nanos kWaitingFree = 50 * kMicrosecond;
 
@@ -168,7 +172,8 @@ void LaneWriter::Call(RowId row) {
   if (what == ApiClass::kSync || what == ApiClass::kBlockingCopy ||
       (what == ApiClass::kFree && length >= kWaitingFree)) {
     waits = index_.WaitsOf(row);
-  } else if (launches && length >= kHeldBack) {
+  } else if (launches && (length >= kHeldBack ||
+                          (length >= kSlowLaunch && index_.QueuedAt(row) >= kFullQueue))) {
     const RowId by = index_.HeldBackBy(row);
     if (by != kNoRow) waits.push_back({by, true});
   }

@@ -16,7 +16,7 @@ DEFAULT_SCHEDULE = {"wait": 1, "warmup": 2, "active": 4}
 
 
 def load(path):
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))  # parts.py
+    sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(path).resolve().parent)]  # parts.py
     spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # so that worker processes can name the program's classes

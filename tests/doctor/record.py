@@ -236,8 +236,9 @@ def record_by_hone(program, options, record):
     program.end()
     folder = options.out / program.name
     shutil.rmtree(folder, ignore_errors=True)
+    steps = ["--steps", str(program.label["steps"])] if "steps" in program.label else []
     done = subprocess.run(
-        [str(options.hone), "run", "--quiet", "--no-analyze", "--out", str(folder), "--", sys.executable,
+        [str(options.hone), "run", "--quiet", "--no-analyze", *steps, "--out", str(folder), "--", sys.executable,
          str(HERE / "run_program.py"), str(program.path), "--device", options.device],
         capture_output=True, text=True, timeout=options.timeout)
     if done.returncode:
@@ -315,7 +316,7 @@ def parse_options():
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the tar files")
     parser.add_argument("--files", type=pathlib.Path, help="folder for the single files (default: OUT/files)")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--set", choices=["programs", "cpu", "run"], help="default: cpu with --device cpu")
+    parser.add_argument("--set", choices=["programs", "cpu", "run", "strangers"], help="default: cpu with --device cpu")
     parser.add_argument("--hone", type=pathlib.Path, help="record with `hone run` of this program, bad variants only")
     parser.add_argument("--only", default="", help="names, separated by commas")
     parser.add_argument("--shard", default="1/1", help="i/n: every n-th program, from the i-th on")

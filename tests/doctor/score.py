@@ -27,7 +27,7 @@ ROOT = HERE.parent.parent
 SKIPPED = 77
 SERIOUS = ("medium", "high")
 # The aim of the labelled set. The CPU set is small and recorded anew each time: no miss at all there.
-LIMITS = {"programs": 0.95, "cpu": 1.0, "run": 1.0, "gpu": 1.0}
+LIMITS = {"programs": 0.95, "cpu": 1.0, "run": 1.0, "gpu": 1.0, "strangers": 0.0}
 RECORDINGS = HERE / "gpu/recordings"
 SPIN = "import os\nwhile os.getppid() == {parent}: sum(range(100000))"  # ends with whoever started it
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// observer-effect: what the recorder itself adds to the host's time, taken out again; torch.profiler's
-// cost is here, that of hone's own recorder in hone_observer.h.
+// observer-effect: what the recorder itself adds to the host's time, taken out again;
+// torch.profiler's cost is here, that of hone's own recorder in hone_observer.h.
 #include <fmt/format.h>
 
 #include <algorithm>
