@@ -97,6 +97,26 @@ TEST(Graph, AWaitEndsWhenTheWorkDoes) {
   EXPECT_LE(r.At(r.Starting(0, 1050)).duration_ns, 5 * kUs);
 }
 
+// `queued` kernels of 20 us each, launched faster than they run; then a launch that takes 30 us.
+Nanos LastLaunchTakes(int queued) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 1, 40'000);
+  for (int i = 0; i < queued; ++i) {
+    sketch.Launch(1010 + 6 * i, i + 1);
+    sketch.Kernel(1020 + 20 * i, 1040 + 20 * i, i + 1);
+  }
+  const double last = 1010 + 6 * queued;
+  sketch.Call("cudaLaunchKernel", last, last + 30, queued + 1);
+  sketch.Kernel(1020 + 20 * queued, 1040 + 20 * queued, queued + 1);
+  const Replayed r(std::move(sketch));
+  return r.At(r.Starting(0, last)).duration_ns;
+}
+
+TEST(Graph, ALaunchWaitsForRoomInAFullQueue) {
+  EXPECT_EQ(LastLaunchTakes(100), 30 * kUs);  // a slow call
+  EXPECT_LE(LastLaunchTakes(1500), 5 * kUs);  // 450 have ended, the last of them while it lasted
+}
+
 TEST(Graph, ACallThatFoundNothingToWaitForKeepsItsTime) {
   TraceSketch sketch = OneStep();
   sketch.Launch(1020, 1).Kernel(1032, 1100, 1, 7, "work");
