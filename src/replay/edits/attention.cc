@@ -110,28 +110,66 @@ bool IsHalf(const Model& model, const Launching& product) {
 // Sequence numbers of the forward operators, each with the attention it belongs to.
 using Sequences = std::unordered_map<std::int64_t, std::size_t>;
 
-void AddSequences(const Model& model, RowId first, RowId last, std::size_t attention,
-                  Sequences& sequences) {
+// Adds the operators from the first product to the second, with all that their calls do. What lies
+// around both (a checkpointed layer) has other things in it.
+void AddForward(const Model& model, RowId first, RowId last, std::size_t index,
+                Attention& attention, Sequences& sequences) {
   const trace::HostSlices& host = model.trace().host;
-  // From the outermost operator around the first product to the end of the second.
-  const RowId begin = model.lineage().top_op[first];
-  const Nanos end = host.end_ns(last);
+  const RowId first_top = model.lineage().top_op[first], last_top = model.lineage().top_op[last];
+  const bool apart = first_top != last_top;
+  const RowId begin = apart ? first_top : first;
+  const Nanos end = host.end_ns(apart ? last_top : last);
   for (RowId i = begin; i < host.size() && host.thread[i] == host.thread[first]; ++i) {
     if (host.start_ns[i] >= end) break;
     if (host.kind[i] == trace::SliceKind::kOp && host.link[i] >= 0) {
-      sequences.emplace(host.link[i], attention);
+      sequences.emplace(host.link[i], index);
     }
   }
+  if (model.LaneOf(first) == UINT16_MAX) return;
+  attention.forward_host.push_back({model.LaneOf(first), {host.start_ns[begin], end}});
 }
 
 bool IsBackward(const Model& model, RowId top) {
   return model.trace().HostName(top).starts_with("autograd::engine::evaluate_function");
 }
 
+// The engine's own slice carries the number, or the gradient's function inside it.
+std::int64_t SequenceOf(const Model& model, RowId top) {
+  const trace::HostSlices& host = model.trace().host;
+  if (host.link[top] >= 0 || top + 1 >= host.size() || host.parent[top + 1] != top) {
+    return host.link[top];
+  }
+  return host.kind[top + 1] == trace::SliceKind::kOp ? host.link[top + 1] : -1;
+}
+
+// Host time of the backward nodes; neighbours are one stretch, with the engine's time between them.
+void AddBackwardHost(const Model& model, const Sequences& sequences,
+                     std::vector<Attention>& found) {
+  const trace::HostSlices& host = model.trace().host;
+  std::size_t before = SIZE_MAX;  // attention of the node before, on the same thread
+  std::uint32_t thread = UINT32_MAX;
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != trace::SliceKind::kOp || model.lineage().top_op[i] != i) continue;
+    const auto at = IsBackward(model, i) ? sequences.find(SequenceOf(model, i)) : sequences.end();
+    const bool follows = thread == host.thread[i];
+    thread = host.thread[i];
+    if (at == sequences.end() || !model.InWindow(i)) {
+      before = SIZE_MAX;
+      continue;
+    }
+    std::vector<Attention::Stretch>& stretches = found[at->second].backward_host;
+    if (follows && before == at->second) {
+      stretches.back().span.end_ns = host.end_ns(i);
+    } else {
+      stretches.push_back({model.LaneOf(i), {host.start_ns[i], host.end_ns(i)}});
+    }
+    before = at->second;
+  }
+}
+
 }  // namespace
 
 std::vector<Attention> FindAttention(const Model& model) {
-  const trace::Trace& trace = model.trace();
   const std::vector<std::vector<Launching>> by_thread = CollectLaunching(model);
   std::vector<Attention> found;
   Sequences sequences;
@@ -150,7 +188,7 @@ std::vector<Attention> FindAttention(const Model& model) {
       for (std::size_t k = first; k <= last; ++k) {
         attention.forward.insert(attention.forward.end(), list[k].work.begin(), list[k].work.end());
       }
-      AddSequences(model, list[first].op, list[last].op, found.size(), sequences);
+      AddForward(model, list[first].op, list[last].op, found.size(), attention, sequences);
       found.push_back(std::move(attention));
     }
   }
@@ -158,13 +196,14 @@ std::vector<Attention> FindAttention(const Model& model) {
   for (const std::vector<Launching>& list : by_thread) {
     for (const Launching& launching : list) {
       const RowId top = model.lineage().top_op[launching.op];
-      if (!IsBackward(model, top) || trace.host.link[top] < 0) continue;
-      const auto at = sequences.find(trace.host.link[top]);
+      if (!IsBackward(model, top)) continue;
+      const auto at = sequences.find(SequenceOf(model, top));
       if (at == sequences.end()) continue;
       std::vector<TaskId>& backward = found[at->second].backward;
       backward.insert(backward.end(), launching.work.begin(), launching.work.end());
     }
   }
+  AddBackwardHost(model, sequences, found);
   for (Attention& attention : found) {
     std::sort(attention.forward.begin(), attention.forward.end());
     std::sort(attention.backward.begin(), attention.backward.end());

@@ -2,16 +2,24 @@
 // Attention that is spelled out: a softmax between two batched matmuls, and its backward pass.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "replay/model.h"
+#include "trace/interval.h"
 
 namespace hone::replay {
 
 struct Attention {
+  // A stretch of one thread's time in which nothing but its operators runs, and the Python between.
+  struct Stretch {
+    std::uint16_t lane = 0;
+    trace::Interval span;
+  };
   std::vector<TaskId> forward, backward;  // device work, in time order
-  trace::RowId softmax = trace::kNoRow;   // row of Trace::host
-  bool half = false;                      // in fp16 or bf16
+  std::vector<Stretch> forward_host, backward_host;
+  trace::RowId softmax = trace::kNoRow;  // row of Trace::host
+  bool half = false;                     // in fp16 or bf16
 };
 
 // By the operators that launch work, in the order in which each thread calls them: a batched

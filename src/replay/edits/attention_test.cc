@@ -5,6 +5,7 @@
 
 #include "analyze/facts.h"
 #include "analyze/fixture_test.h"
+#include "replay/edits/edits.h"
 
 namespace hone::replay {
 namespace {
@@ -28,12 +29,25 @@ class Calls {
     Launch(op, kBf16, -1, 2);
     return *this;
   }
+  // Recorders that number the gradient's function instead of the engine's operator around it.
+  Calls& Inside(const char* op, std::int64_t sequence) {
+    fixture_.Op(at_, 9'000, "autograd::engine::evaluate_function: XBackward0", {}, -1, 2);
+    at_ += 500;
+    Launch(op, kBf16, sequence, 2);
+    return *this;
+  }
   std::vector<Attention> Find() {
+    std::vector<Attention> found;
+    With([&](const Model& model) { found = FindAttention(model); });
+    return found;
+  }
+  template <typename Check>
+  void With(Check&& check) {
     const trace::Trace trace = fixture_.Finish();
     const analyze::Facts facts = analyze::Analyze(trace);
     const auto model = Model::Build(trace, facts);
-    EXPECT_TRUE(model.has_value()) << model.why_not();
-    return FindAttention(**model);
+    ASSERT_TRUE(model.has_value()) << model.why_not();
+    check(**model);
   }
 
  private:
@@ -112,6 +126,77 @@ TEST(Attention, BackwardWorkBelongsToItBySequenceNumber) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].forward.size(), 3U);
   EXPECT_EQ(found[0].backward.size(), 3U);
+}
+
+TEST(Attention, TheNumberMayBeThatOfTheGradientsFunction) {
+  const std::vector<Attention> found = Calls()
+                                           .Forward({"aten::bmm", "aten::_softmax", "aten::bmm"})
+                                           .Inside("BmmBackward0", 3)
+                                           .Inside("SoftmaxBackward0", 2)
+                                           .Inside("BmmBackward0", 1)
+                                           .Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].backward.size(), 3U);
+}
+
+TEST(Attention, HostTimeIsThatFromProductToProductAndOfItsNodes) {
+  const std::vector<Attention> found =
+      Calls()
+          .Forward({"aten::linear", "aten::bmm", "aten::_softmax", "aten::bmm", "aten::linear"})
+          .Backward("aten::mm", 5)
+          .Backward("aten::bmm", 4)
+          .Backward("aten::_softmax_backward_data", 3)
+          .Backward("aten::mm", 1)
+          .Backward("aten::bmm", 2)
+          .Find();
+  ASSERT_EQ(found.size(), 1U);
+  ASSERT_EQ(found[0].forward_host.size(), 1U);
+  EXPECT_EQ(found[0].forward_host[0].span.begin_ns, 20'000);
+  EXPECT_EQ(found[0].forward_host[0].span.end_ns, 48'000);
+  ASSERT_EQ(found[0].backward_host.size(), 2U);  // neighbours are one
+  EXPECT_EQ(found[0].backward_host[0].span.begin_ns, 70'500);
+  EXPECT_EQ(found[0].backward_host[0].span.end_ns, 90'000);
+  EXPECT_EQ(found[0].backward_host[1].span.length(), 9'000);
+}
+
+// Host time as planned of the tasks that begin in a span, whatever thread.
+Nanos HostIn(const Model& model, const Plan& plan, Nanos begin, Nanos end) {
+  Nanos time = 0;
+  for (TaskId t = 0; t < model.graph().tasks.size(); ++t) {
+    const Task& task = model.graph().tasks[t];
+    if (model.graph().lanes[task.lane].kind != LaneKind::kThread) continue;
+    if (task.start_ns >= begin && task.start_ns < end) time += plan.duration_ns[t];
+  }
+  return time;
+}
+
+TEST(NaiveAttention, TheHostTimeOfItsOperatorsGoesWithThem) {
+  Calls calls;
+  calls
+      .Forward({"aten::linear", "aten::bmm", "aten::mul", "aten::_softmax", "aten::dropout",
+                "aten::bmm", "aten::linear"})
+      .Inside("BmmBackward0", 6)
+      .Inside("MulBackward0", 5)
+      .Inside("SoftmaxBackward0", 4)
+      .Inside("MulBackward0", 3)
+      .Inside("BmmBackward0", 2);
+  calls.With([](const Model& model) {
+    const FoundEdit edit = FindNaiveAttention(model);
+    ASSERT_TRUE(edit.has_value()) << edit.why_not();
+    const Plan recorded(model.graph());
+    Plan likely(model.graph()), least(model.graph());
+    (*edit)->Apply(model, Guess::kLikely, likely);
+    (*edit)->Apply(model, Guess::kLeast, least);
+    const auto left = [&](const Plan& plan, Nanos begin, Nanos end) {
+      return static_cast<double>(HostIn(model, plan, begin, end)) /
+             static_cast<double>(HostIn(model, recorded, begin, end));
+    };
+    EXPECT_LT(left(likely, 21'000, 68'000), 0.25);   // forward
+    EXPECT_LT(left(likely, 80'500, 131'000), 0.35);  // backward
+    EXPECT_GT(left(likely, 21'000, 68'000), 0);
+    EXPECT_GT(left(least, 21'000, 131'000), left(likely, 21'000, 131'000));
+    EXPECT_EQ(left(likely, 10'000, 16'000), 1);  // the layer before it
+  });
 }
 
 // Recomputed in the backward pass (checkpointing): the engine's own operators are no attention of

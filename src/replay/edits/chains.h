@@ -9,14 +9,9 @@
 
 namespace hone::replay {
 
-// Of the host code that led up to a launch, what goes with the launch when its operator is no
-// longer called: the operator's dispatch, not the Python around it.
-inline constexpr double kDispatchShare = 0.7;
-
-// The first work takes `duration_ns`; the others vanish together with their launches and
-// `dispatch` of the host code before those.
-void ReplaceByOne(const Model& model, std::span<const TaskId> work, Nanos duration_ns,
-                  double dispatch, Plan& plan);
+// The first work takes `duration_ns`; the others vanish together with their launches. The host code
+// before those stays.
+void ReplaceByOne(const Model& model, std::span<const TaskId> work, Nanos duration_ns, Plan& plan);
 
 // Sum of planned durations.
 double PlannedTime(std::span<const TaskId> work, const Plan& plan);

@@ -48,8 +48,7 @@ class UnfusedElementwise : public Edit {
       }
       if (left.size() < 2) continue;
       const double others = PlannedTime(left, plan) - static_cast<double>(largest);
-      ReplaceByOne(model, left, largest + static_cast<Nanos>(kOthersLeft.At(guess) * others), 0,
-                   plan);
+      ReplaceByOne(model, left, largest + static_cast<Nanos>(kOthersLeft.At(guess) * others), plan);
     }
   }
 
