@@ -20,7 +20,7 @@ ReplayFacts Summarize(const replay::WhatIf& whatif) {
   facts.steps = graph.steps;
   facts.all_steps = graph.all_steps;
   facts.bare = whatif.bare();
-  facts.timed_steps = whatif.model().trace().info.timed_steps.bare_steps;
+  facts.timed_steps = whatif.bare_timed();
   facts.path = replay::FindCriticalPath(graph, replay::Plan(graph));
   facts.path_parts = replay::GroupPath(whatif.model(), facts.path);
   facts.together = Known<replay::Prediction>::Absent("no finding has a fix that can be predicted");

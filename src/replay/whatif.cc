@@ -2,6 +2,7 @@
 #include "replay/whatif.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -15,6 +16,8 @@ constexpr std::string_view kObserver = "observer-effect";
 // device-bound programs took 4 to 12 % longer in blocks of half a second than in recordings of
 // 50 ms (H200).
 constexpr double kSettledClock = 1.10;
+// As far as a step without the recorder may lie from the mean of those that were timed.
+constexpr double kAgrees = 0.05;
 
 // How far the mean of a stretch of steady steps may lie from the mean of all: the shortest and the
 // longest step as parts of it or, of ten and more, the means of five stretches. What is predicted
@@ -76,6 +79,13 @@ Plan WhatIf::PlanFor(const std::vector<std::string_view>& ids, Guess guess, Gues
 
 double WhatIf::Step(const std::vector<std::string_view>& ids, Guess guess, Guess observer) const {
   return StepOfPlan(model_.graph(), PlanFor(ids, guess, observer));
+}
+
+std::int64_t WhatIf::bare_timed() const {
+  const trace::TimedSteps& timed = model_.trace().info.timed_steps;
+  if (timed.bare_steps == 0) return 0;
+  const double ratio = static_cast<double>(timed.bare_ns) / static_cast<double>(timed.recorded_ns);
+  return std::abs(bare_.likely_ns / (measured_ns() * ratio) - 1) <= kAgrees ? timed.bare_steps : 0;
 }
 
 double WhatIf::SureGain(const std::vector<std::string_view>& ids) const {

@@ -41,6 +41,10 @@ class WhatIf {
   // in the long run where the recorder's cost is not known.
   const Prediction& bare() const { return bare_; }
 
+  // Steps that were timed without the recorder and that bare() agrees with; 0: it is computed
+  // alone.
+  std::int64_t bare_timed() const;
+
   // Step with these edits on top of bare(). Words without a target change nothing.
   Prediction Predict(const std::vector<std::string_view>& ids) const;
 

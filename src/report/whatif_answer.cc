@@ -54,7 +54,7 @@ WhatIfAnswer AnswerWhatIf(const replay::WhatIf& whatif, const std::vector<std::s
   answer.first_step = whatif.model().graph().first_step;
   answer.all_steps = whatif.model().graph().all_steps;
   answer.bare = answer.predicted = whatif.bare();
-  answer.timed_steps = whatif.model().trace().info.timed_steps.bare_steps;
+  answer.timed_steps = whatif.bare_timed();
   const auto& recorder = whatif.Find(kObserver);
   answer.recorder = recorder ? Known<std::string>((*recorder)->Scope(whatif.model()))
                              : Known<std::string>::Absent(recorder.why_not());

@@ -24,7 +24,7 @@ Judgement JudgeObserverEffect(const Case& the_case) {
   finding.id = "observer-effect";
   finding.severity = Severity::kInfo;
   const trace::TimedSteps& timed = the_case.trace.info.timed_steps;
-  finding.confidence = timed.bare_steps > 0 ? Confidence::kHigh : Confidence::kMedium;
+  finding.confidence = the_case.whatif->bare_timed() > 0 ? Confidence::kHigh : Confidence::kMedium;
   finding.effort = Effort::kNone;
   finding.title =
       fmt::format("the profiler slows this program: without it a step takes about {:.1f} ms",
