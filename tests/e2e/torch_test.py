@@ -60,7 +60,7 @@ class Torch(harness.Case):
 
     def test_the_answer(self):
         program = self.script(TRAIN, "train.py")
-        done = self.run_hone([self.python, program, "120"], ["--steps", "20"])
+        done = self.run_hone([self.python, program, "1000"], ["--steps", "20"])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.opens(done.out)
         files = self.processes(done.out)
