@@ -35,12 +35,12 @@ test('a what-if switch changes the predicted step, and the link keeps it', async
   await page.getByRole('checkbox', { name: /worker processes make the batches/ }).check();
   await expect
     .poll(() => answer.innerText())
-    .toMatch(/190 → 89\.0 ms a step \(87\.0–98\.6\), 2\.1x/);
+    .toMatch(/188 → 89\.0 ms a step \(86\.9–98\.6\), 2\.1x/);
   await page.getByRole('checkbox', { name: /matrix work runs on tensor cores/ }).check();
-  await expect.poll(() => answer.innerText()).toMatch(/190 → 45\.\d ms/);
+  await expect.poll(() => answer.innerText()).toMatch(/188 → 45\.\d ms/);
   await page.waitForFunction(() => location.hash.includes('fix=3'));
   await page.reload();
-  await expect.poll(() => answer.innerText()).toMatch(/190 → 45\.\d ms/);
+  await expect.poll(() => answer.innerText()).toMatch(/188 → 45\.\d ms/);
   await page.getByRole('button', { name: 'fix none' }).click();
   await expect.poll(() => answer.innerText()).toContain('Switch fixes on');
   await done();
