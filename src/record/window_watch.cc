@@ -65,7 +65,11 @@ void WindowWatch::Look(const std::vector<SlotView>& slots, Time now) {
     }
   }
   if (closed > closed_window_) Close(closed, slots, now);
-  awaits_step_ = !recording_ && closed == 0 && closed_window_ == 0 &&
+  // One that made steps and ended while they were timed closes nothing, but it stepped.
+  const bool stepped = std::any_of(slots.begin(), slots.end(), [](const SlotView& slot) {
+    return slot.steps > 0 && slot.window > 0;
+  });
+  awaits_step_ = !recording_ && !stepped && closed == 0 && closed_window_ == 0 &&
                  std::any_of(slots.begin(), slots.end(), [](const SlotView& slot) {
                    return slot.alive && slot.state == ProcessState::kClosed;
                  });

@@ -52,6 +52,17 @@ TEST_F(WindowWatchTest, WhatFollowsTheLastStepIsTimedFirst) {
   EXPECT_EQ(watch_.closed_window(), 1U);
 }
 
+// The launcher of the ranks closed with them; that the ranks ended while they were timed does not
+// mean that nobody made a step.
+TEST_F(WindowWatchTest, RanksThatEndWhileTheyAreTimedHaveStepped) {
+  Look({Slot(1, ProcessState::kClosed, 0, 0), Slot(2, ProcessState::kTiming, 30)});
+  EXPECT_FALSE(watch_.awaits_step());
+  Look({Slot(1, ProcessState::kClosed, 0, 0), Slot(2, ProcessState::kEnded, 30)});
+  EXPECT_FALSE(watch_.awaits_step());
+  Look({Slot(1, ProcessState::kClosed, 0, 0), Slot(2, ProcessState::kTiming, 30, 1, false)});
+  EXPECT_FALSE(watch_.awaits_step());
+}
+
 TEST_F(WindowWatchTest, TheSlowestRankDecides) {
   Look({Slot(1, ProcessState::kClosed, 30), Slot(2, ProcessState::kStepping, 28)});
   EXPECT_EQ(watch_.closed_window(), 0U);

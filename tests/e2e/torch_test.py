@@ -205,7 +205,7 @@ class Torch(harness.Case):
 
     def test_two_ranks(self):
         program = self.script('''
-            import os, sys, torch, torch.distributed as dist
+            import os, sys, time, torch, torch.distributed as dist
             dist.init_process_group("gloo")
             torch.set_num_threads(1)
             model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64))
@@ -219,6 +219,7 @@ class Torch(harness.Case):
             # exception" in 1 of 430 runs; torch's own, there is none of ours on that thread).
             del model, optimizer
             dist.destroy_process_group()
+            time.sleep(0.5)  # and what they had left lets go before that
         ''', "ddp.py")
         done = self.run_hone([self.python, "-m", "torch.distributed.run", "--nproc-per-node", "2",
                               "--master-port", str(20000 + os.getpid() % 20000), program],
