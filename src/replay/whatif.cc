@@ -84,8 +84,8 @@ double WhatIf::Step(const std::vector<std::string_view>& ids, Guess guess, Guess
 std::int64_t WhatIf::bare_timed() const {
   const trace::TimedSteps& timed = model_.trace().info.timed_steps;
   if (timed.bare_steps == 0) return 0;
-  const double ratio = static_cast<double>(timed.bare_ns) / static_cast<double>(timed.recorded_ns);
-  return std::abs(bare_.likely_ns / (measured_ns() * ratio) - 1) <= kAgrees ? timed.bare_steps : 0;
+  const double off = bare_.likely_ns / (measured_ns() * timed.bare_part()) - 1;
+  return std::abs(off) <= kAgrees ? timed.bare_steps : 0;
 }
 
 double WhatIf::SureGain(const std::vector<std::string_view>& ids) const {

@@ -29,6 +29,11 @@ const char* FormatName(Format format);
 struct TimedSteps {
   Nanos recorded_ns = 0, bare_ns = 0;
   std::int64_t bare_steps = 0;  // 0: not timed
+
+  // As a part of the recorded step; only where it was timed.
+  double bare_part() const {
+    return static_cast<double>(bare_ns) / static_cast<double>(recorded_ns);
+  }
 };
 
 struct TraceInfo {

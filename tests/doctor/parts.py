@@ -28,6 +28,19 @@ def mlp(width, depth, device, dtype=torch.bfloat16):
     return nn.Sequential(*layers[:-1])
 
 
+def image_training(model, optimizer, batch, device):
+    """A step of training a classifier of 1000 classes on images of 224 x 224 that are on the device."""
+    images = torch.randn(batch, 3, 224, 224, device=device)
+    labels = torch.randint(0, 1000, (batch,), device=device)
+
+    def step():
+        optimizer.zero_grad()
+        F.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+
+    return step
+
+
 class Block(nn.Module):
     """A pre-norm transformer block over scaled_dot_product_attention."""
 

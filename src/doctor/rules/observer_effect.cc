@@ -35,9 +35,7 @@ Judgement JudgeObserverEffect(const Case& the_case) {
   if (timed.bare_steps > 0) {
     finding.evidence.push_back(
         fmt::format("{:.1f} ms a step, timed over {} steps right after the recording",
-                    measured / 1e6 * static_cast<double>(timed.bare_ns) /
-                        static_cast<double>(timed.recorded_ns),
-                    timed.bare_steps));
+                    measured / 1e6 * timed.bare_part(), timed.bare_steps));
   }
   finding.evidence.push_back((*edit)->Scope(the_case.whatif->model()));
   finding.recoverable_ns = measured - bare.likely_ns;

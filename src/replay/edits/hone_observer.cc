@@ -84,8 +84,7 @@ class HoneObserver : public Edit {
   // cost stays.
   void LearnFrom(const trace::TimedSteps& timed, const Model& model) {
     if (timed.bare_steps == 0 || InputShare(model.graph()) > kMostInput) return;
-    const double target = model.graph().measured_step_ns() * static_cast<double>(timed.bare_ns) /
-                          static_cast<double>(timed.recorded_ns);
+    const double target = model.graph().measured_step_ns() * timed.bare_part();
     const auto step = [&](double times) {
       times_ = times;
       Plan plan(model.graph());

@@ -2,6 +2,8 @@
 """torchvision's ConvNeXt-T trained in fp32 without TF32."""
 import torch
 
+from parts import image_training
+
 LABEL = {"first": "no-tensor-cores", "all": ["no-tensor-cores"], "fix": ["no-tensor-cores"], "steps": 10}
 
 
@@ -12,12 +14,4 @@ def build(fixed, device):
     torch.backends.cudnn.allow_tf32 = fixed
     model = convnext_tiny().to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    images = torch.randn(32, 3, 224, 224, device=device)
-    labels = torch.randint(0, 1000, (32,), device=device)
-
-    def step():
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(images), labels).backward()
-        optimizer.step()
-
-    return step
+    return image_training(model, optimizer, 32, device)

@@ -2,6 +2,8 @@
 """torchvision's MobileNetV3-S trained with an Adam that updates one tensor after the other."""
 import torch
 
+from parts import image_training
+
 LABEL = {"first": "unfused-optimizer", "all": ["unfused-optimizer"], "fix": ["unfused-optimizer"], "steps": 10}
 
 
@@ -11,12 +13,4 @@ def build(fixed, device):
     model = mobilenet_v3_small().to(device)
     how = {"fused": True} if fixed else {"foreach": False}
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, **how)
-    images = torch.randn(64, 3, 224, 224, device=device)
-    labels = torch.randint(0, 1000, (64,), device=device)
-
-    def step():
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(images), labels).backward()
-        optimizer.step()
-
-    return step
+    return image_training(model, optimizer, 64, device)
