@@ -31,6 +31,7 @@ struct Hold {
   TaskId by = kNoTask;
   Nanos lag_ns = 0;
   bool from_start = false;
+  bool before_window = false;  // a repetition ago: the path leaves the window there
 };
 
 class PathFinder {
@@ -58,6 +59,12 @@ class PathFinder {
       const Task& task = graph_.tasks[at];
       if (whole) add(at, KindOf(task.kind), plan_.duration_ns[at]);
       const Hold hold = HoldOf(at);
+      if (hold.before_window) {
+        const Nanos waited = times_.start_ns[at] - graph_.window.begin_ns - hold.lag_ns;
+        add(at, LagKind(task.kind, graph_.tasks[hold.by].kind), hold.lag_ns);
+        add(hold.by, KindOf(graph_.tasks[hold.by].kind), waited);
+        break;
+      }
       if (hold.by == kNoTask) break;
       add(at, LagKind(task.kind, graph_.tasks[hold.by].kind), hold.lag_ns);
       whole = !hold.from_start;
@@ -81,8 +88,14 @@ class PathFinder {
   Hold HoldOf(TaskId t) const {
     Hold hold{graph_.before[t], plan_.lag_ns[t], false};
     Nanos reached = hold.by == kNoTask ? INT64_MIN : times_.end_ns[hold.by] + hold.lag_ns;
-    if (plan_.edges_off[t] != 0) return hold;
     for (const Edge& edge : graph_.EdgesOf(t)) {
+      if (!plan_.Holds(graph_, t, edge)) continue;
+      if (edge.laps > 0) {
+        if (graph_.tasks[t].start_ns <= reached) continue;
+        hold = {edge.from, edge.lag_ns, false, true};
+        reached = graph_.tasks[t].start_ns;
+        continue;
+      }
       const Nanos from = edge.from_start ? times_.start_ns[edge.from] : times_.end_ns[edge.from];
       if (hold.by != kNoTask && from + edge.lag_ns <= reached) continue;
       hold = {edge.from, edge.lag_ns, edge.from_start};

@@ -12,6 +12,8 @@ using trace::RowId;
 // Clocks of host and device agree to a few microseconds at best: work may seem to end after the
 // call that waited for it.
 constexpr Nanos kClockSlack = 5 * kMicrosecond;
+// The call returns when room is made, which is when the next work starts.
+constexpr Nanos kUnseenSlack = 100 * kMicrosecond;
 
 }  // namespace
 
@@ -20,15 +22,22 @@ DeviceIndex::DeviceIndex(const trace::Trace& trace, const analyze::ApiCalls& cal
       calls_(calls),
       work_of_(trace.host.size(), kNoRow),
       by_stream_(trace.streams.size()),
-      ends_(trace.streams.size()) {
+      place_(trace.device.size()),
+      ends_(trace.streams.size()),
+      first_start_(trace.streams.size(), INT64_MAX) {
   const trace::DeviceWork& device = trace.device;
   for (RowId w = 0; w < device.size(); ++w) {
     const std::uint16_t stream = device.stream[w];
     ends_[stream].push_back({device.end_ns(w), w});
+    // Work whose launch the trace does not have was launched before it began, or after what ran
+    // before it on its stream.
+    std::vector<Launch>& launches = by_stream_[stream];
     const RowId call = device.api[w];
-    if (call == kNoRow) continue;
-    work_of_[call] = w;
-    by_stream_[stream].push_back({trace.host.start_ns[call], w});
+    if (call != kNoRow) work_of_[call] = w;
+    launches.push_back({call != kNoRow     ? trace.host.start_ns[call]
+                        : launches.empty() ? INT64_MIN
+                                           : launches.back().launched_ns,
+                        w});
   }
   const auto earlier = [](const Launch& a, const Launch& b) {
     return a.launched_ns < b.launched_ns;
@@ -41,10 +50,27 @@ DeviceIndex::DeviceIndex(const trace::Trace& trace, const analyze::ApiCalls& cal
       }
     }
   }
+  for (std::size_t s = 0; s < trace.streams.size(); ++s) {
+    for (std::size_t other = 0; other < trace.streams.size(); ++other) {
+      if (trace.streams[other].device != trace.streams[s].device || ends_[other].empty()) continue;
+      const RowId first = ends_[other].front().work;
+      first_start_[s] = std::min(first_start_[s], device.start_ns[first]);
+    }
+  }
+  for (const std::vector<Launch>& launches : by_stream_) {
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      place_[launches[i].work] = static_cast<std::uint32_t>(i);
+    }
+  }
   for (RowId s = 0; s < trace.syncs.size(); ++s) {
     if (trace.syncs.stream[s] == UINT16_MAX || trace.syncs.correlation[s] == 0) continue;
     sync_stream_.emplace(trace.syncs.correlation[s], trace.syncs.stream[s]);
   }
+}
+
+Nanos DeviceIndex::LaunchedAt(RowId work) const {
+  const RowId call = trace_.device.api[work];
+  return call == kNoRow ? INT64_MIN : trace_.host.start_ns[call];
 }
 
 RowId DeviceIndex::LastBefore(std::size_t stream, Nanos time) const {
@@ -72,8 +98,7 @@ std::vector<WaitTarget> DeviceIndex::WaitsOf(RowId call) const {
     const RowId work = LastBefore(stream, begin);
     if (work == kNoRow) continue;
     last.push_back(target(work));
-    if (latest_launch == kNoRow ||
-        host.start_ns[trace_.device.api[work]] > host.start_ns[trace_.device.api[latest_launch]]) {
+    if (latest_launch == kNoRow || LaunchedAt(work) > LaunchedAt(latest_launch)) {
       latest_launch = work;
     }
   }
@@ -97,12 +122,48 @@ std::vector<WaitTarget> DeviceIndex::WaitsOf(RowId call) const {
 
 RowId DeviceIndex::HeldBackBy(RowId call) const {
   if (work_of_[call] == kNoRow) return kNoRow;
-  const std::vector<Launch>& ends = ends_[trace_.device.stream[work_of_[call]]];
-  const auto after =
-      std::upper_bound(ends.begin(), ends.end(), trace_.host.end_ns(call),
-                       [](Nanos t, const Launch& launch) { return t < launch.launched_ns; });
-  if (after == ends.begin() || (after - 1)->launched_ns < trace_.host.start_ns[call]) return kNoRow;
-  return (after - 1)->work;
+  const Nanos begin = trace_.host.start_ns[call], end = trace_.host.end_ns(call);
+  const auto last_inside = [&](std::size_t stream) {
+    const std::vector<Launch>& ends = ends_[stream];
+    const auto after =
+        std::upper_bound(ends.begin(), ends.end(), end,
+                         [](Nanos t, const Launch& launch) { return t < launch.launched_ns; });
+    return after == ends.begin() || (after - 1)->launched_ns < begin ? kNoRow : (after - 1)->work;
+  };
+  const std::size_t own = trace_.device.stream[work_of_[call]];
+  RowId latest = last_inside(own);
+  if (latest != kNoRow || QueuedAt(call) == 0) return latest;
+  // A queue holds waits for events of other streams too: then their work makes room.
+  for (std::size_t stream = 0; stream < ends_.size(); ++stream) {
+    if (trace_.streams[stream].device != trace_.streams[own].device) continue;
+    const RowId work = last_inside(stream);
+    if (work == kNoRow) continue;
+    if (latest == kNoRow || trace_.device.end_ns(work) > trace_.device.end_ns(latest))
+      latest = work;
+  }
+  return latest;
+}
+
+bool DeviceIndex::HeldBackUnseen(RowId call) const {
+  const RowId work = work_of_[call];
+  if (work == kNoRow) return false;
+  const Nanos first = first_start_[trace_.device.stream[work]];
+  return trace_.host.end_ns(call) <= first + kUnseenSlack && trace_.device.start_ns[work] > first;
+}
+
+Repeated DeviceIndex::InWindow(RowId work, trace::Interval window) const {
+  const std::vector<Launch>& launches = by_stream_[trace_.device.stream[work]];
+  const auto from = [&](Nanos time) {
+    return static_cast<std::size_t>(
+        std::lower_bound(launches.begin(), launches.end(), time,
+                         [](const Launch& launch, Nanos t) { return launch.launched_ns < t; }) -
+        launches.begin());
+  };
+  const std::size_t first = from(window.begin_ns), end = from(window.end_ns);
+  if (place_[work] >= first) return {work, 0};
+  if (first == end) return {};
+  const std::size_t before = first - place_[work] - 1, in_window = end - first;
+  return {launches[end - 1 - before % in_window].work, before / in_window + 1};
 }
 
 std::size_t DeviceIndex::QueuedAt(RowId call) const {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "replay/shared_device.h"
+
 namespace hone::replay {
 namespace {
 
@@ -38,7 +40,10 @@ Nanos QuartileOr(std::vector<Nanos> values, Nanos otherwise) {
 class DeviceWriter {
  public:
   DeviceWriter(const GraphInput& input, Draft& draft)
-      : input_(input), draft_(draft), lane_of_(input.trace.streams.size(), kNoLane) {}
+      : input_(input),
+        draft_(draft),
+        shared_(input.trace, input.classes),
+        lane_of_(input.trace.streams.size(), kNoLane) {}
 
   DeviceLanes Write() {
     Choose();
@@ -58,6 +63,7 @@ class DeviceWriter {
 
   const GraphInput& input_;
   Draft& draft_;
+  const SharedDevice shared_;
   DeviceLanes found_;
   std::vector<std::uint16_t> lane_of_;        // by stream
   std::vector<Candidate> chosen_;             // by start
@@ -79,7 +85,7 @@ void DeviceWriter::Choose() {
   std::vector<Nanos> stream_end(input_.trace.streams.size(), INT64_MIN);
   for (RowId w = 0; w < device.size(); ++w) {
     const RowId call = device.api[w];
-    Nanos& before = stream_end[device.stream[w]];
+    Nanos& before = stream_end[shared_.StreamOf(w)];
     const bool linked = call != kNoRow && draft_.of_call[call].lane != kNoLane;
     const bool foreign = call != kNoRow && !linked;  // launched outside the window or the process
     const bool inside =
@@ -100,7 +106,7 @@ void DeviceWriter::Choose() {
     } else if (foreign && inside && input_.trace.host.start_ns[call] >= draft_.window.begin_ns) {
       ++found_.unlinked;
     }
-    before = std::max(before, device.end_ns(w));
+    before = std::max(before, shared_.EndOf(w));
   }
 }
 
@@ -112,7 +118,7 @@ void DeviceWriter::Calibrate() {
     // Copies of pageable memory start when the host has staged them.
     if (device.kind[c.work] != trace::WorkKind::kKernel) continue;
     if (input_.classes.IsCommunication(c.work)) continue;  // waits for other ranks
-    const Nanos start = device.start_ns[c.work];
+    const Nanos start = shared_.StartOf(c.work);
     if (c.launched_ns > c.before_ns + 20 * kMicrosecond && start >= c.launched_ns) {
       launch.push_back(start - c.launched_ns);
     } else if (c.launched_ns + 50 * kMicrosecond < c.before_ns && start >= c.before_ns) {
@@ -124,7 +130,7 @@ void DeviceWriter::Calibrate() {
 }
 
 std::uint16_t DeviceWriter::LaneOf(RowId work, Nanos before) {
-  const std::uint16_t stream = input_.trace.device.stream[work];
+  const std::uint16_t stream = shared_.StreamOf(work);
   if (lane_of_[stream] == kNoLane) {
     if (draft_.lanes.size() >= kMostLanes) return kNoLane;
     lane_of_[stream] = static_cast<std::uint16_t>(draft_.lanes.size());
@@ -150,9 +156,8 @@ Place DeviceWriter::EndOfCall(RowId call) const {
 // Work of another stream of the same device that ended after this one could have started, and last
 // before it did.
 RowId DeviceWriter::EventSource(const Candidate& c) const {
-  const trace::DeviceWork& device = input_.trace.device;
-  const std::uint16_t own = device.stream[c.work];
-  const Nanos start = device.start_ns[c.work];
+  const std::uint16_t own = shared_.StreamOf(c.work);
+  const Nanos start = shared_.StartOf(c.work);
   const Nanos launched =
       c.launched_ns == INT64_MIN ? INT64_MIN : c.launched_ns + found_.launch_lag_ns;
   const Nanos possible = std::max(launched, c.before_ns);
@@ -163,9 +168,9 @@ RowId DeviceWriter::EventSource(const Candidate& c) const {
     }
     for (const RowId work : recent_[stream]) {
       if (work == kNoRow) continue;
-      const Nanos end = device.end_ns(work);
+      const Nanos end = shared_.EndOf(work);
       if (end > start || end <= possible) continue;
-      if (best == kNoRow || end > device.end_ns(best)) best = work;
+      if (best == kNoRow || end > shared_.EndOf(best)) best = work;
     }
   }
   return best;
@@ -173,7 +178,7 @@ RowId DeviceWriter::EventSource(const Candidate& c) const {
 
 void DeviceWriter::Add(const Candidate& c) {
   const trace::DeviceWork& device = input_.trace.device;
-  const Nanos start = device.start_ns[c.work];
+  const Nanos start = shared_.StartOf(c.work);
   const std::uint16_t lane = LaneOf(c.work, c.before_ns);
   if (lane == kNoLane) {
     ++found_.unlinked;
@@ -181,7 +186,7 @@ void DeviceWriter::Add(const Candidate& c) {
   }
   Task task;
   task.start_ns = start;
-  task.duration_ns = device.duration_ns[c.work];
+  task.duration_ns = shared_.DurationOf(c.work);
   task.row = c.work;
   task.lane = lane;
   switch (input_.classes[c.work]) {
@@ -202,7 +207,7 @@ void DeviceWriter::Add(const Candidate& c) {
   const RowId source =
       explained != INT64_MIN && start - explained > kUnexplained ? EventSource(c) : kNoRow;
   if (source != kNoRow) {
-    draft_.edges.push_back({place, {}, source, false, start - device.end_ns(source)});
+    draft_.edges.push_back({place, {}, source, false, start - shared_.EndOf(source)});
   } else if (by_launch >= by_stream) {
     if (linked) launch_lag = start - c.launched_ns;
   } else {
@@ -218,7 +223,7 @@ void DeviceWriter::Add(const Candidate& c) {
     draft_.edges.push_back(edge);
   }
   draft_.tasks[lane].push_back(task);
-  std::array<RowId, 2>& recent = recent_[device.stream[c.work]];
+  std::array<RowId, 2>& recent = recent_[shared_.StreamOf(c.work)];
   recent = {recent[1], c.work};
 }
 

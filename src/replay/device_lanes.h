@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's lanes of a graph: one a stream.
+// The device's lanes of a graph: one a stream, or one for streams that share the device.
 #pragma once
 
 #include "replay/draft.h"

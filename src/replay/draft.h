@@ -21,6 +21,7 @@ struct DraftEdge {
   trace::RowId from_work = trace::kNoRow;  // set: `from` is this row of Trace::device
   bool from_start = false;
   Nanos lag_ns = 0;
+  std::uint8_t laps = 0;  // of so many repetitions ago
 };
 
 struct Draft {

@@ -102,8 +102,9 @@ Graph Merge(const trace::Trace& trace, Draft draft) {
     const TaskId from = draft_edge.from_work != kNoRow
                             ? graph.of_device[draft_edge.from_work]
                             : id_of[draft_edge.from.lane][draft_edge.from.index];
-    if (from == kNoTask || from >= to) continue;
-    resolved.push_back({to, {from, draft_edge.from_start, draft_edge.lag_ns}});
+    if (from == kNoTask || (from >= to && draft_edge.laps == 0)) continue;
+    resolved.push_back({to, {from, draft_edge.from_start, draft_edge.lag_ns, draft_edge.laps}});
+    if (draft_edge.laps != kUnseenLap) graph.laps = std::max(graph.laps, draft_edge.laps);
   }
   graph.first_edge.assign(graph.tasks.size() + 1, 0);
   for (const Resolved& r : resolved) ++graph.first_edge[r.to + 1];

@@ -52,7 +52,12 @@ struct Edge {
   TaskId from = kNoTask;
   bool from_start = false;  // counts from the start of `from`, not from its end
   Nanos lag_ns = 0;         // may be negative: clocks of host and device differ by microseconds
+  // Of so many repetitions of the window ago: a host that runs ahead waits for work of steps
+  // before. Where there was no such repetition, the task starts no earlier than measured.
+  std::uint8_t laps = 0;
 };
+inline constexpr std::uint8_t kMostLaps = 8;
+inline constexpr std::uint8_t kUnseenLap = UINT8_MAX;  // work that the trace does not have
 
 enum class LaneKind : std::uint8_t { kThread, kStream, kWorkers };
 
@@ -75,6 +80,7 @@ struct Graph {
   std::size_t all_steps = 1;      // steady steps of the trace; more than `steps` in large traces
   Nanos launch_lag_ns = 0;        // from a launch call to the start of its work on an idle stream
   Nanos turnaround_ns = 0;        // between two kernels that were both queued
+  std::uint8_t laps = 0;          // the most of any edge
   std::uint64_t unlinked = 0;     // device work in the window whose launch the trace does not have
   std::vector<TaskId> before;     // by task: the one before it on its lane; kNoTask
   std::vector<TaskId> of_host;    // by row of Trace::host: the call's task; kNoTask

@@ -2,6 +2,7 @@
 #include "replay/graph.h"
 
 #include "replay/replayed_test.h"
+#include "replay/simulate.h"
 
 namespace hone::replay {
 namespace {
@@ -115,6 +116,86 @@ Nanos LastLaunchTakes(int queued) {
 TEST(Graph, ALaunchWaitsForRoomInAFullQueue) {
   EXPECT_EQ(LastLaunchTakes(100), 30 * kUs);  // a slow call
   EXPECT_LE(LastLaunchTakes(1500), 5 * kUs);  // 450 have ended, the last of them while it lasted
+}
+
+// Work of another stream ends while a launch of 300 us lasts; `queued`: some of its own waits.
+Replayed LaunchBesideAnotherStream(bool queued) {
+  TraceSketch sketch = OneStep();
+  sketch.Launch(1020, 1).Kernel(1030, 1200, 1, 7, "other");
+  sketch.Launch(1030, 2).Kernel(queued ? 1210 : 1040, queued ? 1220 : 1050, 2, 20, "own");
+  sketch.Call("cudaLaunchKernel", 1060, 1205, 3).Kernel(1230, 1240, 3, 20, "launched");
+  return Replayed(std::move(sketch));
+}
+
+TEST(Graph, AQueueHoldsWaitsForOtherStreamsToo) {
+  const Replayed held = LaunchBesideAnotherStream(true);
+  EXPECT_LE(held.At(held.Starting(0, 1060)).duration_ns, 5 * kUs);
+  const TaskId end = held.Starting(0, 1205);
+  ASSERT_NE(end, kNoTask);
+  ASSERT_EQ(held.graph().EdgesOf(end).size(), 1U);
+  EXPECT_EQ(held.graph().EdgesOf(end)[0].from, held.Kernel("other"));
+  const Replayed slow = LaunchBesideAnotherStream(false);
+  EXPECT_EQ(slow.At(slow.Starting(0, 1060)).duration_ns, 145 * kUs) << "nothing was in its queue";
+}
+
+// Steps of 1 ms; in the first a launch of 900 us, before any work that the trace has ran. `first`:
+// its own work is the first of all.
+Replayed LaunchBeforeAllWork(bool first) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 4, 1000);
+  sketch.Launch(1010, 1).Kernel(first ? 2060 : 1960, first ? 2090 : 1980, 1, 7, "earlier");
+  sketch.Call("cudaLaunchKernel", 1050, 1950, 2);
+  sketch.Kernel(first ? 1955 : 1990, first ? 2050 : 2050, 2, 7, "held");
+  for (int i = 1; i < 4; ++i) {
+    const double at = 1000 + 1000 * i;
+    sketch.Launch(at + 100, 2 * i + 1).Kernel(at + 110, at + 200, 2 * i + 1);
+  }
+  return Replayed(std::move(sketch));
+}
+
+TEST(Graph, WorkThatTheTraceDoesNotHaveHoldsALaunchOnce) {
+  const Replayed r = LaunchBeforeAllWork(false);
+  EXPECT_LE(r.At(r.Starting(0, 1050)).duration_ns, 5 * kUs);
+  const TaskId end = r.Starting(0, 1950);
+  ASSERT_NE(end, kNoTask);
+  ASSERT_EQ(r.graph().EdgesOf(end).size(), 1U);
+  EXPECT_EQ(r.graph().EdgesOf(end)[0].laps, kUnseenLap);
+  const Plan plan(r.graph());
+  EXPECT_EQ(ReplayWindow(r.graph(), plan), 4000 * kUs) << "as recorded";
+  EXPECT_NEAR(SteadyStep(r.graph(), plan), 1e3 * (4000 - 900) / 4, 2e3) << "never again";
+}
+
+TEST(Graph, ALaunchWhoseWorkRunsAtOnceIsASlowCall) {
+  const Replayed r = LaunchBeforeAllWork(true);
+  EXPECT_EQ(r.At(r.Starting(0, 1050)).duration_ns, 900 * kUs);
+}
+
+// Steps of 1 ms that wait for the work of the step before: 895 us of kernel, and 105 of host.
+// What the first one waits for was launched before recording began.
+Replayed AStepBehind() {
+  TraceSketch sketch;
+  MarkSteps(sketch, 4, 1000);
+  sketch.Kernel(1005, 1900, 0, 7, "before");
+  for (int i = 0; i < 4; ++i) {
+    const double at = 1000 + 1000 * i;
+    sketch.Call("cudaStreamSynchronize", at + 10, at + 905, 2 * i + 1);
+    sketch.Launch(at + 950, 2 * i + 2).Kernel(at + 1005, at + 1900, 2 * i + 2);
+  }
+  return Replayed(std::move(sketch));
+}
+
+TEST(Graph, AWaitForWorkOfBeforeIsAWaitForItsRepetition) {
+  const Replayed r = AStepBehind();
+  const TaskId end = r.Starting(0, 1905);
+  ASSERT_NE(end, kNoTask);
+  EXPECT_EQ(r.At(end).kind, TaskKind::kWait);
+  EXPECT_EQ(r.graph().laps, 1);
+  Plan plan(r.graph());
+  EXPECT_NEAR(SteadyStep(r.graph(), plan), 1e6, 1e4);
+  for (TaskId t = 0; t < r.graph().tasks.size(); ++t) {
+    if (r.At(t).kind == TaskKind::kKernel) plan.duration_ns[t] /= 3;
+  }
+  EXPECT_NEAR(SteadyStep(r.graph(), plan), 1e3 * (895.0 / 3 + 105), 2e4);
 }
 
 TEST(Graph, ACallThatFoundNothingToWaitForKeepsItsTime) {

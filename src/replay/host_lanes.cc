@@ -169,6 +169,7 @@ void LaneWriter::Call(RowId row) {
   call.duration_ns = length;
   const bool launches = index_.WorkOf(row) != kNoRow;
   std::vector<WaitTarget> waits;
+  bool unseen = false;  // waits for work that the trace does not have
   if (what == ApiClass::kSync || what == ApiClass::kBlockingCopy ||
       (what == ApiClass::kFree && length >= kWaitingFree)) {
     waits = index_.WaitsOf(row);
@@ -176,11 +177,12 @@ void LaneWriter::Call(RowId row) {
                           (length >= kSlowLaunch && index_.QueuedAt(row) >= kFullQueue))) {
     const RowId by = index_.HeldBackBy(row);
     if (by != kNoRow) waits.push_back({by, true});
+    unseen = by == kNoRow && index_.HeldBackUnseen(row);
   }
-  // Work from before the window is not replayed: the time spent on it stays with the call.
+  // Of work that is not known to be repeated, the time spent on it stays with the call.
   std::erase_if(waits, [&](const WaitTarget& wait) {
-    const RowId launch = input_.trace.device.api[wait.work];
-    return launch == kNoRow || host.start_ns[launch] < draft_.window.begin_ns;
+    const Repeated repeated = index_.InWindow(wait.work, draft_.window);
+    return repeated.work == kNoRow || repeated.laps > kMostLaps;
   });
   if (launches) {
     call.kind = TaskKind::kLaunch;
@@ -191,12 +193,12 @@ void LaneWriter::Call(RowId row) {
   }
   Advance(host.start_ns[row]);
   call.start_ns = std::max(at_, host.start_ns[row]);
-  const bool bound =
-      std::any_of(waits.begin(), waits.end(), [](const WaitTarget& wait) { return wait.bound; });
+  const bool bound = unseen || std::any_of(waits.begin(), waits.end(),
+                                           [](const WaitTarget& wait) { return wait.bound; });
   if (bound) call.duration_ns = std::min(length, kCallCost);
   draft_.of_call[row] = Add(call);
   at_ = std::max(at_, host.end_ns(row));
-  if (waits.empty()) return;
+  if (waits.empty() && !unseen) return;
 
   Task end;
   end.start_ns = host.end_ns(row);
@@ -204,10 +206,13 @@ void LaneWriter::Call(RowId row) {
   end.row = row;
   if (what == ApiClass::kFree && bound) FreeAfterWait(waits, end);
   const Place place = Add(end);
+  if (unseen) draft_.edges.push_back({place, place, kNoRow, false, 0, kUnseenLap});
   for (const WaitTarget& wait : waits) {
     DraftEdge edge;
     edge.to = place;
-    edge.from_work = wait.work;
+    const Repeated repeated = index_.InWindow(wait.work, draft_.window);
+    edge.from_work = repeated.work;
+    edge.laps = static_cast<std::uint8_t>(repeated.laps);
     const Nanos done = input_.trace.device.end_ns(wait.work);
     if (bound && wait.bound) edge.lag_ns = std::min(end.start_ns, host.end_ns(row)) - done;
     // A copy of pageable memory is staged: the call may return before the device has it all.

@@ -5,7 +5,8 @@
 
 namespace hone::replay {
 
-Plan::Plan(const Graph& graph) : edges_off(graph.tasks.size(), 0), apart_ns(graph.tasks.size(), 0) {
+Plan::Plan(const Graph& graph)
+    : held(graph.tasks.size(), Held::kByAll), apart_ns(graph.tasks.size(), 0) {
   duration_ns.reserve(graph.tasks.size());
   lag_ns.reserve(graph.tasks.size());
   for (const Task& task : graph.tasks) {
@@ -17,7 +18,7 @@ Plan::Plan(const Graph& graph) : edges_off(graph.tasks.size(), 0), apart_ns(grap
 void Plan::RemoveWork(TaskId task) {
   duration_ns[task] = 0;
   lag_ns[task] = 0;
-  edges_off[task] = 1;
+  held[task] = Held::kByDevice;
 }
 
 void Plan::RemoveLaunch(const Graph& graph, TaskId call, double dispatch) {

@@ -13,12 +13,15 @@ namespace hone::replay {
 // does not gain by TF32 (GPT-2 on an H200: 97.4 ms a step with TF32, 88 with fused attention too).
 enum class MatrixMode : std::uint8_t { kAsRecorded, kHalf, kFused };
 
+// Which edges of a task hold it. Of device: events of other streams, not its launch.
+enum class Held : std::uint8_t { kByAll, kByDevice, kByNone };
+
 struct Plan {
   explicit Plan(const Graph& graph);
 
-  std::vector<Nanos> duration_ns;       // by task
-  std::vector<Nanos> lag_ns;            // by task
-  std::vector<std::uint8_t> edges_off;  // by task: its edges do not count
+  std::vector<Nanos> duration_ns;  // by task
+  std::vector<Nanos> lag_ns;       // by task
+  std::vector<Held> held;          // by task
   // By task: takes something that is made beside the lanes, one every so often; 0: takes nothing.
   // A loader makes batches so, up to a few ahead.
   std::vector<Nanos> apart_ns;
@@ -40,12 +43,19 @@ struct Plan {
     matrix[task] = mode;
   }
 
-  // The work vanishes: no time, no launch, no turn-around. Its call's host time stays.
+  bool Holds(const Graph& graph, TaskId task, const Edge& edge) const {
+    if (held[task] == Held::kByAll) return true;
+    return held[task] == Held::kByDevice &&
+           graph.lanes[graph.tasks[edge.from].lane].kind == LaneKind::kStream;
+  }
+
+  // The work vanishes: no time, no launch, no turn-around. Its call's host time stays, and what it
+  // waited for on other streams now holds what comes after it.
   void RemoveWork(TaskId task);
   // The call that launched it vanishes too, and `dispatch` of the host code that led up to it.
   void RemoveLaunch(const Graph& graph, TaskId call, double dispatch);
   // The call returns at once.
-  void DropWait(TaskId task) { edges_off[task] = 1; }
+  void DropWait(TaskId task) { held[task] = Held::kByNone; }
 };
 
 }  // namespace hone::replay

@@ -2,6 +2,7 @@
 #include "replay/simulate.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace hone::replay {
@@ -9,7 +10,7 @@ namespace {
 
 // After the first repetition the lanes have settled into their order; the two after it give the
 // pace.
-constexpr int kRepetitions = 4;
+constexpr std::size_t kRepetitions = 4;
 // Batches that wait for the program: two a worker is torch's default, and two workers the fewest.
 constexpr std::size_t kAhead = 4;
 
@@ -22,14 +23,17 @@ class Simulation {
   }
 
   void Pass() {
+    if (graph_.laps > 0 && passes_ > 0) {
+      earlier_ends_.push_back(end_);
+      if (earlier_ends_.size() > graph_.laps) earlier_ends_.pop_front();
+    }
+    ++passes_;
     for (TaskId t = 0; t < graph_.tasks.size(); ++t) {
       Nanos& lane_end = lane_end_[graph_.tasks[t].lane];
       Nanos start = lane_end == INT64_MIN ? INT64_MIN : lane_end + plan_.lag_ns[t];
-      if (plan_.edges_off[t] == 0) {
-        for (const Edge& edge : graph_.EdgesOf(t)) {
-          const Nanos from = edge.from_start ? start_[edge.from] : end_[edge.from];
-          start = std::max(start, from + edge.lag_ns);
-        }
+      for (const Edge& edge : graph_.EdgesOf(t)) {
+        if (!plan_.Holds(graph_, t, edge)) continue;
+        start = std::max(start, edge.laps > 0 ? FromBefore(edge, t) : From(edge) + edge.lag_ns);
       }
       // Nothing holds it: it starts where it was measured.
       if (start == INT64_MIN) start = graph_.tasks[t].start_ns;
@@ -72,8 +76,19 @@ class Simulation {
     return start;
   }
 
+  Nanos From(const Edge& edge) const {
+    return edge.from_start ? start_[edge.from] : end_[edge.from];
+  }
+  Nanos FromBefore(const Edge& edge, TaskId to) const {
+    if (edge.laps > earlier_ends_.size())
+      return passes_ == 1 ? graph_.tasks[to].start_ns : INT64_MIN;
+    return earlier_ends_[earlier_ends_.size() - edge.laps][edge.from] + edge.lag_ns;
+  }
+
   const Graph& graph_;
   const Plan& plan_;
+  std::size_t passes_ = 0;
+  std::deque<std::vector<Nanos>> earlier_ends_;  // of the passes before, the last one last
   std::vector<Nanos> start_, end_;
   std::vector<Nanos> lane_end_;
   Nanos made_ = INT64_MIN;    // when the last thing that is taken was made
@@ -94,8 +109,9 @@ Nanos ReplayWindow(const Graph& graph, const Plan& plan) {
 double SteadyStep(const Graph& graph, const Plan& plan) {
   Simulation simulation(graph, plan);
   Nanos before = 0;
-  for (int pass = 0; pass < kRepetitions; ++pass) {
-    if (pass == kRepetitions - 2) before = simulation.End();
+  const std::size_t passes = kRepetitions + graph.laps;
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    if (pass == passes - 2) before = simulation.End();
     simulation.Pass();
   }
   return static_cast<double>(simulation.End() - before) / (2.0 * static_cast<double>(graph.steps));

@@ -89,5 +89,21 @@ TEST(WhatIf, StepsThatDifferWidenTheRange) {
   EXPECT_LE(whatif.bare().low_ns / whatif.bare().likely_ns, 1000.0 / 1050);
 }
 
+// The host marks its first step early and is held up after that; the device takes 1 ms for each.
+TEST(WhatIf, AHostThatRunsAheadSaysNothingOfHowStepsDiffer) {
+  TraceSketch sketch;
+  const double marks[] = {1000, 1200, 2000, 3000, 4000};
+  for (int i = 0; i < 4; ++i) {
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 1), marks[i], marks[i + 1]);
+    const double end = i < 2 ? marks[i] + 100 : marks[i + 1] - 10;
+    sketch.Call("cudaLaunchKernel", marks[i] + 10, end, i + 1);
+    sketch.Kernel(1050 + 1000 * i, 2040 + 1000 * i, i + 1);
+  }
+  const Replayed r(std::move(sketch));
+  const WhatIf whatif(r.model());
+  EXPECT_NEAR(whatif.bare().likely_ns, 1e6, 2e4);
+  EXPECT_GE(whatif.bare().low_ns / whatif.bare().likely_ns, 0.95);
+}
+
 }  // namespace
 }  // namespace hone::replay

@@ -93,13 +93,17 @@ class HoneObserver : public Edit {
     };
     double low = 0, high = kMostTimes;
     const double usual = step(1);
+    // What the device holds up stays, however cheap the recorder: a step of that length is
+    // explained by any cost from some point on, and then by the usual one if it is among them.
+    const double least = step(kMostTimes);
+    const double aim = target < least ? least * (1 + kSame) : target;
     times_ = 0;
-    if (std::abs(usual / target - 1) <= kSame) return;
-    (usual > target ? low : high) = 1;
+    if (std::abs(usual / aim - 1) <= kSame || (target < least && usual <= aim)) return;
+    (usual > aim ? low : high) = 1;
     constexpr int kRounds = 5;  // to a twentieth of the usual cost
     for (int i = 0; i < kRounds; ++i) {
       const double middle = (low + high) / 2;
-      (step(middle) > target ? low : high) = middle;
+      (step(middle) > aim ? low : high) = middle;
     }
     times_ = (low + high) / 2;
   }

@@ -42,7 +42,7 @@ TEST(HostCut, TakesItsShareOfEveryTaskAndLeavesWaitsAndWork) {
   Plan plan(graph);
   HostCut(graph, {{0, {50, 250}, 0}}).Apply(graph, 1.0, plan);
   EXPECT_EQ(plan.duration_ns, (std::vector<Nanos>{50, 180, 0, 0, 50}));
-  EXPECT_EQ(plan.edges_off[3], 0);
+  EXPECT_EQ(plan.held[3], Held::kByAll);
 }
 
 TEST(HostCut, KeepsWhatItMustAndHalfAtHalfStrength) {
@@ -70,9 +70,9 @@ TEST(HostCut, DropsWaitsInsideOnly) {
   const Graph graph = Sample();
   Plan inside(graph), outside(graph);
   HostCut(graph, {{0, {90, 200}, 0}}).DropWaits(graph, inside);
-  EXPECT_EQ(inside.edges_off[3], 1);
+  EXPECT_EQ(inside.held[3], Held::kByNone);
   HostCut(graph, {{0, {0, 90}, 0}}).DropWaits(graph, outside);
-  EXPECT_EQ(outside.edges_off[3], 0);
+  EXPECT_EQ(outside.held[3], Held::kByAll);
 }
 
 TEST(HostCut, ContainsIsHalfOpenAndByLane) {

@@ -12,6 +12,8 @@ namespace hone::replay {
 namespace {
 
 using analyze::KernelFamily;
+using trace::kNoRow;
+using trace::RowId;
 
 // A fused chain moves what its largest kernel moves, and this share of what the others moved:
 // inputs that come from elsewhere and values kept for the backward pass. Fitted to GPT-2 and a
@@ -30,6 +32,36 @@ bool Fuses(KernelFamily family) {
     default: return false;
   }
 }
+
+// Operators that multiply matrices, too (a recurrent layer, a product that adds up its parts):
+// their kernels are a library's, and no compiler sees between them.
+class Opaque {
+ public:
+  explicit Opaque(const Model& model) : model_(model), of_library_(model.trace().host.size(), 0) {
+    for (const Task& task : model.graph().tasks) {
+      if (task.kind != TaskKind::kKernel) continue;
+      const RowId op = OpOf(task.row);
+      if (op != kNoRow && MultipliesMatrices(model.Traits(task.row).family)) of_library_[op] = 1;
+    }
+  }
+  bool operator()(RowId work) const {
+    const RowId op = OpOf(work);
+    return op != kNoRow && of_library_[op] != 0;
+  }
+
+ private:
+  static bool MultipliesMatrices(KernelFamily family) {
+    return family == KernelFamily::kMatmul || family == KernelFamily::kConvolution ||
+           family == KernelFamily::kAttention;
+  }
+  RowId OpOf(RowId work) const {
+    const RowId call = model_.trace().device.api[work];
+    return call == kNoRow ? kNoRow : model_.lineage().op[call];
+  }
+
+  const Model& model_;
+  std::vector<std::uint8_t> of_library_;  // by row of Trace::host
+};
 
 class UnfusedElementwise : public Edit {
  public:
@@ -68,6 +100,7 @@ class UnfusedElementwise : public Edit {
 
 FoundEdit FindUnfusedElementwise(const Model& model) {
   const Graph& graph = model.graph();
+  const Opaque opaque(model);
   std::vector<std::vector<TaskId>> open(graph.lanes.size()), chains;
   const auto close = [&](std::vector<TaskId>& chain) {
     if (chain.size() >= 2) chains.push_back(std::move(chain));
@@ -80,7 +113,7 @@ FoundEdit FindUnfusedElementwise(const Model& model) {
     const bool set = model.trace().device.kind[task.row] == trace::WorkKind::kSet;
     if (set) continue;  // zeroes a buffer for one of them
     const bool fuses = task.kind == TaskKind::kKernel && Fuses(model.Traits(task.row).family) &&
-                       !model.InOptimizer(task.row);
+                       !model.InOptimizer(task.row) && !opaque(task.row);
     if (fuses) {
       chain.push_back(t);
     } else {

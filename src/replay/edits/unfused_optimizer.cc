@@ -55,7 +55,7 @@ class UnfusedOptimizer : public Edit {
       }
       // The first launch stays and carries the time of all.
       plan.duration_ns[step.work.front()] = static_cast<Nanos>(fused);
-      plan.edges_off[step.work.front()] = 0;
+      plan.held[step.work.front()] = Held::kByAll;
     }
   }
 
