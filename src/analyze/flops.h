@@ -34,6 +34,9 @@ struct Work {
   // Elements read and written whose size the trace does not tell (TensorLists have no dtype); the
   // kernel's name often does.
   double unsized_elements = 0;
+  // Of convolutions, else 0: groups, and the fewer of the input's and the output's channels in one.
+  // A transposed one has one group where its operator does not tell.
+  double groups = 0, group_channels = 0;
 };
 
 // What an operator does, as far as double counting goes: of two nested operators of one kind only

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions and pools. Groups need no separate care: a grouped weight has fewer elements, and
 // each of them meets each output position once.
+#include <algorithm>
 #include <cmath>
 
 #include "analyze/op_models.h"
@@ -80,6 +81,19 @@ std::optional<Pair> ReadPair(const Arguments& arguments, std::size_t first) {
   return std::nullopt;
 }
 
+// Weights are (outputs, inputs of a group, …); of a transposed one (inputs, outputs of a group, …).
+// `other`: channels of what the second dimension is a group's part of; 0: not known.
+void CountGroups(const ArgumentShape& weight, double other, Work& work) {
+  const auto all = static_cast<double>(weight.dims[0]), part = static_cast<double>(weight.dims[1]);
+  if (all <= 0 || part <= 0) return;
+  work.groups = other > 0 ? std::max(1.0, std::floor(other / part)) : 1;
+  work.group_channels = std::min(part, all / work.groups);
+}
+
+double ChannelsOf(const ArgumentShape& tensor, std::size_t spatial_from) {
+  return static_cast<double>(tensor.dims[spatial_from - 1]);
+}
+
 }  // namespace
 
 std::optional<Work> ModelConvolution(const Arguments& arguments, const Schema& schema) {
@@ -100,6 +114,7 @@ std::optional<Work> ModelConvolution(const Arguments& arguments, const Schema& s
   work.flops = 2 * pair->batch * *positions * pair->weight->Elements();
   work.bytes =
       pair->input->Bytes() + pair->weight->Bytes() + outputs * TypeBytes(pair->input->type);
+  CountGroups(*pair->weight, ChannelsOf(*pair->input, pair->spatial_from), work);
   return work;
 }
 
@@ -112,6 +127,7 @@ std::optional<Work> ModelConvolutionTransposed(const Arguments& arguments, const
   Work work;
   work.flops = 2 * pair->batch * positions * pair->weight->Elements();
   work.bytes = pair->input->Bytes() + pair->weight->Bytes();
+  CountGroups(*pair->weight, 0, work);
   return work;
 }
 
@@ -130,6 +146,8 @@ std::optional<Work> ModelConvolutionBackward(const Arguments& arguments, const S
                                                : Product(gradient->dims, pair->spatial_from);
   const double forward = 2 * pair->batch * positions * pair->weight->Elements();
   Work work;
+  CountGroups(*pair->weight,
+              ChannelsOf(transposed->front() ? *gradient : *pair->input, pair->spatial_from), work);
   work.bytes = gradient->Bytes();
   for (std::size_t i = 0; i < 2; ++i) {
     if (!(*mask)[i]) continue;

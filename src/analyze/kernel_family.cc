@@ -142,7 +142,7 @@ constexpr auto kMatrixRules = std::to_array<MatrixRule>({
     // Depthwise and direct engines, and products of a matrix with a vector, have no tile to feed.
     {"depthwise|gemv|gemmk1|gemmsn|gemm_sn|implicit_convolve|convolve_common|convolve_sgemm|"
      "convolvend|alg0_engine|alg1_engine|dgrad_engine|wgrad_engine|dgrad2d_alg1|conv2d_c1_k1|"
-     "dgrad2d_c1_k1|wgrad2d_c1_k1|wgrad2d_shmem|conv2d_grouped_direct|fft2d|causal_conv1d|"
+     "dgrad2d_c1_k1|wgrad2d_c1_k1|wgrad2d_shmem|2d_grouped_direct|fft2d|causal_conv1d|"
      "naive_conv|gridwise_gemm_dl|_dl_kernel",
      MatrixUnit::kNo},
     {"sgemm|dgemm|cgemm|zgemm|scudnn|hcudnn|volta_hgemm|maxwell_|kepler_|pascal_", MatrixUnit::kNo},

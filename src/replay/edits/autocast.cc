@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analyze/forward_index.h"
+#include "replay/edits/autograd_numbers.h"
 
 namespace hone::replay {
 namespace {
@@ -13,8 +14,10 @@ using trace::kNoRow;
 using trace::RowId;
 
 // Bytes an element, against four in and four out: half of both; a cast; two tensors of which one is
-// half, into fp32.
-constexpr double kHalfLeft = 0.5, kCastBytes = 6.0 / 8, kMixedLeft = 10.0 / 12;
+// half, into fp32. Kernels that take two types do not load four elements at a time: 2.5 TB/s where
+// the others reach 4.4 (residual additions of a RoBERTa, H200).
+constexpr double kHalfLeft = 0.5, kCastBytes = 6.0 / 8, kMixedBytes = 10.0 / 12;
+constexpr double kMixedLeft = kMixedBytes * 4.4 / 2.5;
 
 // What is known of one name, judged once.
 struct OpName {
@@ -57,16 +60,11 @@ struct Running {
 class Follower {
  public:
   explicit Follower(const Model& model)
-      : model_(model), trace_(model.trace()), names_(trace_.strings.size()) {
-    running_.resize(trace_.threads.size());
-    const trace::HostSlices& host = trace_.host;
-    sequence_.resize(host.size(), -1);
-    for (RowId i = 0; i < host.size(); ++i) {
-      const RowId parent = host.parent[i];
-      if (parent != kNoRow) sequence_[i] = sequence_[parent];
-      if (host.kind[i] == trace::SliceKind::kOp && host.link[i] >= 0) sequence_[i] = host.link[i];
-    }
-  }
+      : model_(model),
+        trace_(model.trace()),
+        names_(trace_.strings.size()),
+        numbers_(trace_),
+        running_(trace_.threads.size()) {}
 
   std::vector<AutocastCall> Follow() {
     Collect();
@@ -140,7 +138,7 @@ class Follower {
   // Of operators that carry one number the last made the autograd node; of those inside one call
   // the first (a convolution, and the addition of its bias after it).
   void Remember(std::size_t index) {
-    const std::int64_t sequence = sequence_[calls_[index].op];
+    const std::int64_t sequence = numbers_.Of(calls_[index].op);
     if (sequence < 0) return;
     const auto top = [&](std::size_t i) { return model_.lineage().top_op[calls_[i].op]; };
     const auto [at, added] = by_sequence_.try_emplace(sequence, index);
@@ -190,7 +188,7 @@ class Follower {
     if (name.role == AutocastRole::kNone) return;
     // The engine's own slice carries the number, or the gradient's function inside it.
     const std::int64_t link = trace_.host.link[model_.lineage().top_op[call.op]];
-    const std::int64_t sequence = link >= 0 ? link : sequence_[call.op];
+    const std::int64_t sequence = link >= 0 ? link : numbers_.Of(call.op);
     const auto found = by_sequence_.find(sequence);
     const bool product = name.role == AutocastRole::kHalf;
     if (product) call.kind = name.convolution ? CallKind::kConvolution : CallKind::kProduct;
@@ -200,7 +198,9 @@ class Follower {
     // Gradients that meet are added in the residual stream's type, which is the forward's.
     call.half = product || forward.half;
     if (name.batch_norm) call.kind = CallKind::kBatchNorm;
-    if (!product) call.left = forward.half ? kHalfLeft : forward.left;
+    // Of two types in the forward pass, the backward one has the bytes and not the slow kernel.
+    if (!product)
+      call.left = forward.half ? kHalfLeft : forward.left > 1 ? kMixedBytes : forward.left;
     // Each cast is cast back, once.
     if (std::exchange(returned_[found->second], true)) return;
     call.casts = forward.casts;
@@ -210,9 +210,9 @@ class Follower {
 
   const Model& model_;
   const trace::Trace& trace_;
-  std::vector<OpName> names_;           // by StringId
-  std::vector<std::int64_t> sequence_;  // by host row: of the nearest operator that has one
-  std::vector<Running> running_;        // by thread
+  std::vector<OpName> names_;  // by StringId
+  const AutogradNumbers numbers_;
+  std::vector<Running> running_;  // by thread
   std::vector<AutocastCall> calls_;
   std::unordered_map<std::int64_t, std::size_t> by_sequence_;
   std::unordered_map<std::size_t, bool> returned_;

@@ -29,6 +29,8 @@ struct BatchKernel {
   const char* inside = nullptr;  // an operator or, with "Optimizer.", a mark around it
   bool backward = false;         // on a thread of its own, inside an operator of autograd
   std::uint32_t threads = 256;
+  const char* concrete = "";
+  std::int64_t number = -1;  // of its autograd node in a step; backward ones are of node 1
 };
 
 class BatchSteps : public analyze::TraceFixture {
@@ -51,6 +53,11 @@ class BatchSteps : public analyze::TraceFixture {
   }
 
  private:
+  // Every step makes its nodes anew.
+  static std::int64_t NodeOf(std::int64_t node, int step) {
+    return node < 0 ? -1 : node + 100 * step;
+  }
+
   void Step(int number, const std::vector<BatchKernel>& kernels, bool shapes) {
     const Nanos start = number * kStep;
     Annotation(start, kStep, ("ProfilerStep#" + std::to_string(number + 1)).c_str());
@@ -58,7 +65,8 @@ class BatchSteps : public analyze::TraceFixture {
     for (const BatchKernel& kernel : kernels) {
       const int thread = kernel.backward ? 2 : 1;
       if (kernel.backward) {
-        Op(at, 9'000, "autograd::engine::evaluate_function: MmBackward0", {}, 1, thread);
+        Op(at, 9'000, "autograd::engine::evaluate_function: MmBackward0", {}, NodeOf(1, number),
+           thread);
       }
       if (kernel.inside != nullptr && std::string(kernel.inside).starts_with("Optimizer.")) {
         Annotation(at + 500, 8'000, kernel.inside);
@@ -69,8 +77,9 @@ class BatchSteps : public analyze::TraceFixture {
       if (shapes && kernel.dims != nullptr) {
         detail.dims = builder.Intern(kernel.dims);
         detail.types = builder.Intern(kernel.types);
+        detail.concrete = builder.Intern(kernel.concrete);
       }
-      Op(at + 1'000, 7'000, kernel.op, detail, -1, thread);
+      Op(at + 1'000, 7'000, kernel.op, detail, NodeOf(kernel.number, number), thread);
       Api(at + 2'000, 5'000, ++correlation_, thread);
       Kernel(device, kernel.ns, kernel.name, correlation_, Grid(kernel));
       device += kernel.ns + 1'000;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "replay/edits/autocast.h"
+#include "replay/edits/batch_norm_parts.h"
+#include "replay/edits/convolution_times.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/product_gains.h"
 
@@ -25,25 +27,34 @@ using trace::RowId;
 constexpr Range3 kOfGain = {0.7, 1.0, 1.3}, kOfGainUnshaped = {0.5, 1.0, 1.3};
 // Of the time that fewer bytes save; streams of ResNet-50 took 0.49 to 0.50 in bfloat16 (H200).
 constexpr Range3 kOfSaved = {0.75, 1.0, 1.05};
+// Part of that where elements are not loaded several at a time (tensors that are broadcast, gates
+// of an EfficientNet: 13.5 ms to 11.0) and in sums.
+constexpr double kOneByOne = 0.45, kReduced = 0.5;
 // A kernel over few elements is latency (as in unfused-optimizer).
 constexpr double kKernelLatencyNs = 1'500;
 // A cast on the host, in operators over one tensor: 17.4 us against 14.4 forward and 23.4 against
 // 19.3 backward in a recording of ResNet-50 under autocast.
 constexpr Range3 kCastHost = {1.8, 1.2, 0.8};
-// Casting activations, against the kernels beside it.
+// Casting activations, against their bytes or the kernels beside it.
 constexpr Range3 kOfCast = {1.3, 1.0, 0.7};
-// Convolutions against TF32. In channels-last order twice the rate, less what memory bounds. In
-// NCHW cuDNN has TF32 kernels that take it as it is, and converts around nearly every bfloat16 one:
-// 5.2 ms of conversions beside 3.1 of products (a stack of 3x3, H200); ResNet-50's products alone
-// take 5.0 ms in bfloat16, 14 with TF32 in NCHW: 14 / (5.0 · 2.7) = 1.04 to 14 / 12, by its bytes.
-constexpr Range3 kConvolutionLast = {1.3, 1.8, 2.0}, kConvolutionFirst = {0.8, 1.1, 1.6};
+// Convolutions against TF32, where no shapes tell. In channels-last order twice the rate, less what
+// memory bounds. In NCHW cuDNN has TF32 kernels that take it as it is, and converts around nearly
+// every bfloat16 one: ResNet-50's products alone take 5.0 ms in bfloat16, 14 with TF32 in NCHW:
+// 14 / (5.0 · 2.7) = 1.04 to 14 / 12, by its bytes; wide 3x3 ones (a denoiser) gain 2.0.
+constexpr Range3 kConvolutionLast = {1.3, 1.8, 2.0}, kConvolutionFirst = {0.8, 1.4, 2.0};
 constexpr double kConversionShare = 0.6;
-// Batch norms leave cuDNN, which torch asks for no bfloat16. In channels-last order 0.60 of the
-// time (ResNet-50, 10.8 ms to 6.4); torch's own NCHW kernels give each channel one block.
+// Where shapes tell: of the time that the roofline says.
+constexpr Range3 kOfConvolution = {1.35, 1.0, 0.8};
+// Depthwise convolutions of an EfficientNet with channels last: 0.8 by time, 0.5 to 1 in most
+// calls.
+constexpr Range3 kDepthwise = {1.1, 0.8, 0.55};
+// Batch norms leave cuDNN, which torch asks for no bfloat16. In channels-last order what
+// batch_norm_parts.h says, without shapes 0.60 of the time (ResNet-50, 10.8 ms to 6.4); torch's own
+// NCHW kernels give each channel one block.
 constexpr Range3 kBatchNormLast = {0.8, 0.6, 0.5}, kBatchNormFirst = {1.8, 1.0, 0.6};
-// Fused attention in fp32 on plain cores against bfloat16: GPT-2, 23 ms to 6.8. Not measured from
-// TF32: half.
-constexpr double kFusedAttention = 3.4, kFusedAttentionTf32 = 1.7;
+constexpr Range3 kOfBatchNorm = {1.25, 1.0, 0.8};
+// Of what fused attention takes in half precision: with dropout 1.7 times as long as without.
+constexpr Range3 kOfFusedAttention = {1.7, 1.0, 0.7};
 // Matrix work in half precision already: more than this share, and autocast is there.
 constexpr double kAlready = 0.5;
 // Of the kernels' time, what operators must account for.
@@ -139,13 +150,21 @@ class Bf16Autocast : public Edit {
 class Finder {
  public:
   explicit Finder(const Model& model)
-      : model_(model), peaks_(*model.peaks()), products_(model, MatrixFormat::Bf16(peaks_)) {}
+      : model_(model),
+        peaks_(*model.peaks()),
+        products_(model, MatrixFormat::Bf16(peaks_)),
+        convolutions_(model, products_.calls()),
+        bandwidth_(ReachedBandwidth(peaks_)) {}
 
   Found Find(const std::vector<AutocastCall>& calls) {
     found_.shapes = products_.has_shapes();
     nchw_ = IsNchw(calls);
     for (const AutocastCall& call : calls) {
-      for (const TaskId task : call.work) AddTarget(call, task);
+      Left left;
+      if (IsWhole(call)) {
+        left = call.kind == CallKind::kBatchNorm ? OfBatchNorm(call) : OfConvolution(call);
+      }
+      for (const TaskId task : call.work) AddTarget(call, task, left);
       AddCasts(call);
     }
     return std::move(found_);
@@ -177,40 +196,97 @@ class Finder {
     return {1 / (1 + of.least * (gain - 1)), 1 / (1 + of.likely * (gain - 1)),
             1 / (1 + of.most * (gain - 1))};
   }
-  static Range3 LeftOfBytes(double left) {
+  Range3 LeftOfBytes(double left, RowId work) const {
+    const std::string_view name = model_.trace().DeviceName(work);
+    if (name.find("::elementwise_kernel<") != std::string_view::npos)
+      left = 1 - kOneByOne * (1 - left);
+    if (name.find("reduce_kernel<") != std::string_view::npos) left = 1 - kReduced * (1 - left);
     return {1 - kOfSaved.least * (1 - left), 1 - kOfSaved.likely * (1 - left),
             1 - kOfSaved.most * (1 - left)};
   }
-  Range3 LeftOfConvolution(bool plain) const {
-    const Range3& over = nchw_ ? kConvolutionFirst : kConvolutionLast;
-    const double tf32 = plain ? ConvolutionGain(peaks_) : 1;
-    return {1 / (tf32 * over.least), 1 / (tf32 * over.likely), 1 / (tf32 * over.most)};
+  static Range3 Scaled(const Range3& of, double left) {
+    return {of.least * left, of.likely * left, of.most * left};
   }
 
-  void AddTarget(const AutocastCall& call, TaskId task) {
+  // A call as a whole: conversions are launched beside the product.
+  struct Left {
+    Range3 left = {1, 1, 1};
+    double layout = 0;
+  };
+  Left OfConvolution(const AutocastCall& call) const {
+    double time = 0;
+    bool plain = false;
+    for (const TaskId task : call.work) {
+      const Task& kernel = model_.graph().tasks[task];
+      const KernelTraits& traits = model_.Traits(kernel.row);
+      time += static_cast<double>(kernel.duration_ns);
+      plain = plain || (traits.family == KernelFamily::kConvolution &&
+                        traits.matrix_unit != MatrixUnit::kYes);
+    }
+    const auto shaped = convolutions_.Find(call.op);
+    if (!shaped) {
+      const Range3& over = nchw_ ? kConvolutionFirst : kConvolutionLast;
+      const double tf32 = plain ? ConvolutionGain(peaks_) : 1;
+      return {{1 / (tf32 * over.least), 1 / (tf32 * over.likely), 1 / (tf32 * over.most)},
+              nchw_ ? kConversionShare : 0};
+    }
+    if (shaped->kind == ConvolutionTimes::Kind::kDepthwise) return {kDepthwise, 0};
+    using Format = ConvolutionFormat;
+    const double last = convolutions_.Of(*shaped, Format::kHalfLast);
+    const double half = nchw_ ? convolutions_.Of(*shaped, Format::kHalf) : last;
+    // What a call on matrix units takes longer or less long than the roofline says, it does in
+    // either type.
+    const double as_run =
+        plain ? time : convolutions_.Of(*shaped, nchw_ ? Format::kTf32 : Format::kTf32Last);
+    return {Scaled(kOfConvolution, half / as_run), std::max(0.0, 1 - last / half)};
+  }
+
+  Left OfBatchNorm(const AutocastCall& call) const {
+    const double tensor = products_.FirstTensor(call.op), channels = products_.Channels(call.op);
+    if (tensor <= 0 || bandwidth_ <= 0) {
+      return {nchw_ ? kBatchNormFirst : kBatchNormLast, nchw_ ? 1 - kBatchNormLast.likely : 0};
+    }
+    double time = 0;
+    for (const TaskId task : call.work) {
+      time += static_cast<double>(model_.graph().tasks[task].duration_ns);
+    }
+    const double bytes = 2 * tensor;
+    const double last = call.backward ? kNormBackward.LastNs(bytes, bandwidth_)
+                                      : kNormStatistics.LastNs(bytes, bandwidth_) +
+                                            kNormTransform.LastNs(bytes, bandwidth_);
+    if (!nchw_) return {Scaled(kOfBatchNorm, last / time), 0};
+    const double passes =
+        call.backward ? FirstBackwardPasses(channels) : FirstForwardPasses(channels);
+    const double first = std::max(last, passes * bytes / bandwidth_);
+    return {Scaled(kOfBatchNorm, first / time), 1 - last / first};
+  }
+
+  void AddTarget(const AutocastCall& call, TaskId task, const Left& of_call) {
     const Task& kernel = model_.graph().tasks[task];
     const KernelTraits& traits = model_.Traits(kernel.row);
     if (IsHalfAlready(traits.precision)) return;
-    const bool plain = traits.matrix_unit != MatrixUnit::kYes;
-    const std::string_view op = model_.trace().HostName(call.op);
     Target target{task, {1, 1, 1}, 0, call.half};
     if (call.half && IsMatrix(traits.family)) {
       found_.matrix_ns += static_cast<double>(kernel.duration_ns);
     }
-    if (call.kind == CallKind::kConvolution && op.find("depthwise") == std::string_view::npos) {
-      target.left = LeftOfConvolution(plain);
-      target.layout = nchw_ ? kConversionShare : 0;
-    } else if (call.kind == CallKind::kBatchNorm && call.half) {
-      target.left = nchw_ ? kBatchNormFirst : kBatchNormLast;
-      target.layout = nchw_ ? 1 - kBatchNormLast.likely : 0;
+    if (IsWhole(call)) {
+      target.left = of_call.left;
+      target.layout = of_call.layout;
     } else if (call.kind == CallKind::kProduct && traits.family == KernelFamily::kAttention) {
-      target.left = LeftOfGain(plain ? kFusedAttention : kFusedAttentionTf32);
+      target.left = Scaled(kOfFusedAttention, products_.FusedAttentionInHalf(kernel) /
+                                                  static_cast<double>(kernel.duration_ns));
     } else if (call.kind == CallKind::kProduct && traits.family == KernelFamily::kMatmul) {
       target.left = LeftOfGain(products_.Of(kernel));
     } else {
-      target.left = LeftOfBytes(call.kind == CallKind::kStream ? call.left : 0.5);
+      target.left = LeftOfBytes(call.kind == CallKind::kStream ? call.left : 0.5, kernel.row);
     }
     if (target.left.likely != 1 || target.half) found_.targets.push_back(target);
+  }
+
+  bool IsWhole(const AutocastCall& call) const {
+    if (call.kind == CallKind::kBatchNorm) return call.half;
+    return call.kind == CallKind::kConvolution &&
+           model_.trace().HostName(call.op).find("depthwise") == std::string_view::npos;
   }
 
   void AddCasts(const AutocastCall& call) {
@@ -220,9 +296,13 @@ class Finder {
     if (call.kind == CallKind::kStream && launch != kNoTask) found_.typical.push_back(launch);
     if (call.casts == 0) return;
     Cast cast{call.work.front(), launch, call.casts, call.cast_ns, 0};
-    const double bandwidth = 0.85 * peaks_.memory_gbytes_per_s;  // bytes a nanosecond
-    if (call.parameters > 0 && bandwidth > 0) {
-      cast.parameters_ns = 6 * products_.SmallerMatrix(call.op) / bandwidth;
+    if (call.parameters > 0 && bandwidth_ > 0) {
+      cast.parameters_ns = 6 * products_.SmallerMatrix(call.op) / bandwidth_;
+    }
+    // Where shapes do not tell, by the kernels beside it.
+    const double given = products_.FirstTensor(call.op);
+    if (cast.streams_ns > 0 && given > 0 && bandwidth_ > 0) {
+      cast.streams_ns = 6 * given / bandwidth_;
     }
     found_.casts.push_back(cast);
   }
@@ -230,6 +310,8 @@ class Finder {
   const Model& model_;
   const analyze::DevicePeaks& peaks_;
   ProductGains products_;
+  const ConvolutionTimes convolutions_;
+  const double bandwidth_;  // bytes a nanosecond
   bool nchw_ = true;
   Found found_;
 };

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "replay/edits/autograd_numbers.h"
+#include "replay/edits/batch_norm_parts.h"
 #include "replay/edits/batch_work.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/product_gains.h"
@@ -26,34 +29,10 @@ bool IsConversion(std::string_view name) {
   return false;
 }
 
-// PyTorch's own kernels for batch norms in NCHW give each channel one block, however few there are;
-// those for channels last spread over the device. What the latter take: passes over the tensor at a
-// share of the reached bandwidth. From ResNet-50's on an H200 in bfloat16: 13.7 ms forward for
-// 5.7 GB of input, 12.1 backward. The kernel in NCHW stands for all of its part of the call.
-struct NormPart {
-  std::string_view kernel;
-  double tensors = 0;  // that the model of its call counts bytes for
-  double passes = 0;
-  double reached = 0;
-  double latency_ns = 0;
-};
-constexpr std::array kNormParts = {
-    NormPart{"batch_norm_collect_statistics", 2, 1, 0.16, 4'000},
-    NormPart{"batch_norm_transform_input", 2, 2, 0.65, 1'500},
-    NormPart{"batch_norm_backward_kernel", 3, 5, 0.59, 4'000},
-};
 // Of that time; the recording had 0.77 to 1.24, and one of 36 kernel and tensor size pairs 1.5.
 constexpr Range3 kOfNorm = {1.3, 1.0, 0.7};
 // Most without shapes: bytes cannot be counted, so some gain is assumed.
 constexpr double kUnshapedNormLeft = 0.5;
-
-const NormPart* NormPartOf(std::string_view name) {
-  if (name.find("channels_last") != std::string_view::npos) return nullptr;
-  for (const NormPart& part : kNormParts) {
-    if (name.find(part.kernel) != std::string_view::npos) return &part;
-  }
-  return nullptr;
-}
 
 struct Norm {
   TaskId task = kNoTask;
@@ -121,34 +100,71 @@ class LayoutConversion : public Edit {
 };
 
 // Batch norms that have another kernel with channels last.
-std::vector<Norm> FindNorms(const Model& model) {
-  const trace::Trace& trace = model.trace();
-  const std::vector<Task>& tasks = model.graph().tasks;
-  std::vector<Norm> norms;
-  std::vector<const NormPart*> parts;
-  std::vector<std::uint8_t> judged(trace.strings.size(), 0);
-  for (TaskId t = 0; t < tasks.size(); ++t) {
-    if (tasks[t].kind != TaskKind::kKernel) continue;
-    std::uint8_t& name = judged[static_cast<std::uint32_t>(trace.device.name[tasks[t].row])];
-    if (name == 1) continue;
-    const NormPart* part = NormPartOf(trace.DeviceName(tasks[t].row));
-    name = part == nullptr ? 1 : 2;
-    if (part == nullptr) continue;
-    norms.push_back({t, 0});
-    parts.push_back(part);
+class NormFinder {
+ public:
+  explicit NormFinder(const Model& model)
+      : model_(model),
+        numbers_(model.trace()),
+        bandwidth_(model.peaks() ? ReachedBandwidth(*model.peaks()) : 0) {}
+
+  std::vector<Norm> Find() {
+    Collect();
+    std::vector<Norm> norms;
+    if (parts_.empty()) return norms;
+    const std::vector<BatchWork> work = ReadBatchWork(model_);
+    for (const auto& [task, part] : parts_) {
+      const BatchWork& call = work[task];
+      const double tensor =
+          call.modelled && call.bytes > 0 ? call.bytes / part->tensors : BytesOf(task);
+      const bool known = tensor > 0 && bandwidth_ > 0;
+      norms.push_back({task, known ? part->LastNs(tensor, bandwidth_) : 0});
+    }
+    return norms;
   }
-  const double bandwidth = model.peaks() ? ReachedBandwidth(*model.peaks()) : 0;
-  if (norms.empty() || bandwidth <= 0) return norms;
-  const std::vector<BatchWork> work = ReadBatchWork(model);
-  for (std::size_t i = 0; i < norms.size(); ++i) {
-    const BatchWork& call = work[norms[i].task];
-    if (!call.modelled || call.bytes <= 0) continue;
-    const NormPart& part = *parts[i];
-    const double bytes = part.passes * call.bytes / part.tensors;
-    norms[i].last_ns = part.latency_ns + bytes / (part.reached * bandwidth);
+
+ private:
+  struct Forward {
+    double statistics_ns = 0, transform_ns = 0;
+  };
+
+  void Collect() {
+    const trace::Trace& trace = model_.trace();
+    const std::vector<Task>& tasks = model_.graph().tasks;
+    std::vector<std::uint8_t> judged(trace.strings.size(), 0);
+    for (TaskId t = 0; t < tasks.size(); ++t) {
+      if (tasks[t].kind != TaskKind::kKernel) continue;
+      std::uint8_t& name = judged[static_cast<std::uint32_t>(trace.device.name[tasks[t].row])];
+      if (name == 1) continue;
+      const NormPart* part = NormPartOf(trace.DeviceName(tasks[t].row));
+      name = part == nullptr ? 1 : 2;
+      if (part == nullptr) continue;
+      parts_.emplace_back(t, part);
+      const std::int64_t number = NumberOf(t);
+      if (number < 0 || part == &kNormBackward) continue;
+      Forward& forward = forward_[number];
+      (part == &kNormStatistics ? forward.statistics_ns : forward.transform_ns) =
+          static_cast<double>(tasks[t].duration_ns);
+    }
   }
-  return norms;
-}
+
+  // Where shapes do not tell: by the kernels of its forward call. 0: they are not known.
+  double BytesOf(TaskId task) const {
+    const auto found = forward_.find(NumberOf(task));
+    if (found == forward_.end()) return 0;
+    return NormedBytes(found->second.statistics_ns, found->second.transform_ns, bandwidth_);
+  }
+
+  std::int64_t NumberOf(TaskId task) const {
+    const RowId op = model_.trace().device.op[model_.graph().tasks[task].row];
+    return op == trace::kNoRow ? -1 : numbers_.Of(op);
+  }
+
+  const Model& model_;
+  const AutogradNumbers numbers_;
+  const double bandwidth_;  // bytes a nanosecond
+  std::vector<std::pair<TaskId, const NormPart*>> parts_;
+  std::unordered_map<std::int64_t, Forward> forward_;  // by number of the autograd node
+};
 
 }  // namespace
 
@@ -164,7 +180,7 @@ FoundEdit FindLayoutConversion(const Model& model) {
     if (name == 2) work.push_back(t);
   }
   if (work.empty()) return FoundEdit::Absent("no kernel in the steps converts between layouts");
-  return FoundEdit(std::make_unique<LayoutConversion>(std::move(work), FindNorms(model)));
+  return FoundEdit(std::make_unique<LayoutConversion>(std::move(work), NormFinder(model).Find()));
 }
 
 }  // namespace hone::replay

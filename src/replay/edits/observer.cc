@@ -23,9 +23,15 @@ namespace {
 constexpr Range3 kLight = {0.26, 0.43, 0.56};
 constexpr Range3 kFull = {0.15, 0.32, 0.65};
 // Recordings without stacks tell: between the start of an operator and that of its first child lie
-// dispatch and the child's record, shapes included. What an operator and a call cost, in such gaps:
-// 14 of 16 host-bound traces, light ones and with shapes, paid 0.78 to 1.49 times the likely cost.
-constexpr Range3 kOpGaps = {3.3, 4.6, 6.4}, kCallGaps = {1.1, 1.7, 2.4};
+// dispatch and the child's record, shapes included. What an operator and a call cost, in such gaps.
+// Of 22 host-bound light traces 20 paid 0.65 to 1.34 times the likely cost, of 21 with shapes 19
+// 0.65 to 1.5 times: shapes are written down inside the gap, and make it longer by more than the
+// rest of the record.
+struct Gaps {
+  Range3 op, call;
+};
+constexpr Gaps kLightGaps = {{3.3, 4.6, 6.4}, {1.1, 1.7, 2.4}};
+constexpr Gaps kShapesGaps = {{2.5, 3.8, 6.0}, {0.8, 1.4, 2.2}};
 // A fifth of the gaps are shorter than the one that counts: longer ones have the program's own code
 // in them. Fewer than a hundred tell too little.
 constexpr std::size_t kGapPart = 5, kEnoughGaps = 100;
@@ -100,7 +106,7 @@ double GapNs(const Model& model) {
   return static_cast<double>(*chosen);
 }
 
-Costs CostsByGap(const Dispatch& dispatch, double gap_ns) {
+Costs CostsByGap(const Dispatch& dispatch, const Gaps& gaps, double gap_ns) {
   const double queries = dispatch.calls - std::min(dispatch.calls, dispatch.launches);
   const auto part = [](double cost, double of, double most) {
     return of > 0 ? std::min(cost / of, most) : 0;
@@ -108,8 +114,8 @@ Costs CostsByGap(const Dispatch& dispatch, double gap_ns) {
   Costs costs;
   for (const Guess guess : kGuesses) {
     Cost& cost = costs[static_cast<std::size_t>(guess)];
-    cost.op_ns = kOpGaps.At(guess) * gap_ns;
-    cost.call_ns = kCallGaps.At(guess) * gap_ns;
+    cost.op_ns = gaps.op.At(guess) * gap_ns;
+    cost.call_ns = gaps.call.At(guess) * gap_ns;
     cost.code_share =
         part(cost.op_ns * dispatch.ops + cost.call_ns * queries, dispatch.code_ns, kMostOfCode);
     cost.launch_share = part(cost.call_ns * dispatch.launches, dispatch.launch_ns, kMostOfLaunch);
@@ -126,7 +132,7 @@ class Observer : public Edit {
     const bool stacks = info.with_stack == 1 || dispatch.frames > 0;
     const double gap_ns = stacks ? 0 : GapNs(model);
     if (gap_ns > 0) {
-      costs_ = CostsByGap(dispatch, gap_ns);
+      costs_ = CostsByGap(dispatch, info.record_shapes == 1 ? kShapesGaps : kLightGaps, gap_ns);
     } else {
       const bool full = stacks || info.record_shapes == 1 || info.profile_memory == 1;
       costs_ = CostsByShare(dispatch, full ? kFull : kLight);

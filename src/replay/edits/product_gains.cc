@@ -2,6 +2,7 @@
 #include "replay/edits/product_gains.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "analyze/flops.h"
@@ -31,8 +32,15 @@ constexpr double kMisalignedHalf = kReachedLarge / 5.5;
 constexpr double kConvolutionGain = 4.2;
 // An H200's ratio of TF32 to fp32 peak, at which that gain was measured.
 constexpr double kMeasuredRatio = 494.7 / 66.9;
-// Of the data sheet's bandwidth, what large kernels reach; a measured figure was reached.
-constexpr double kBandwidthReached = 0.85;
+// Fused attention, forward and backward. In fp32 it runs on plain cores whatever is allowed, at 17
+// to 28 and 21 to 28 TFLOP/s of the 52 that an H200 reaches, in five programs; in bfloat16 at 130
+// (with dropout), 190 and 345 of 790, and at 130 and 190, small calls included.
+constexpr std::array<double, 2> kFusedFp32Reached = {0.45, 0.50};
+constexpr std::array<double, 2> kFusedHalfReached = {0.31, 0.25};
+constexpr std::array<double, 2> kFusedLatencyNs = {8'000, 35'000};
+// Of the data sheet's bandwidth and of its products, what is reached (an H200's bfloat16: 790 of
+// 989 TFLOP/s under its power limit); a measured figure was reached.
+constexpr double kBandwidthReached = 0.85, kPeakReached = 0.80;
 
 bool IsBatched(const trace::Trace& trace, RowId op) {
   return op != kNoRow && trace.HostName(op).find("bmm") != std::string_view::npos;
@@ -57,13 +65,17 @@ double ReachedBandwidth(const analyze::DevicePeaks& peaks) {
   return (peaks.measured ? 1.0 : kBandwidthReached) * peaks.memory_gbytes_per_s;
 }
 
+double ReachedPeak(const analyze::DevicePeaks& peaks, double tflops) {
+  return (peaks.measured ? 1.0 : kPeakReached) * tflops;
+}
+
 MatrixFormat MatrixFormat::Tf32(const analyze::DevicePeaks& peaks) {
-  return {peaks.tf32, 1, 1, kReachedMisaligned, 4};
+  return {ReachedPeak(peaks, peaks.tf32), 1, 1, kReachedMisaligned, 4};
 }
 
 MatrixFormat MatrixFormat::Bf16(const analyze::DevicePeaks& peaks) {
   const double scale = peaks.tf32 > 0 && peaks.bf16 > 0 ? peaks.tf32 / peaks.bf16 : 0.5;
-  return {peaks.bf16, scale, 0.5, kMisalignedHalf, 8};
+  return {ReachedPeak(peaks, peaks.bf16), scale, 0.5, kMisalignedHalf, 8};
 }
 
 double ConvolutionGain(const analyze::DevicePeaks& peaks) {
@@ -118,12 +130,42 @@ double ProductGains::SmallerMatrix(RowId op) const {
   return smallest;
 }
 
+std::vector<std::int64_t> ProductGains::FirstDims(RowId op) const {
+  if (calls_ == nullptr || op == kNoRow) return {};
+  for (analyze::ArgumentShape& argument :
+       ArgumentsOf(model_.trace(), model_.trace().host.detail[op])) {
+    if (argument.IsTensor() && argument.dims.size() >= 2) return std::move(argument.dims);
+  }
+  return {};
+}
+
+double ProductGains::FirstTensor(RowId op) const {
+  const std::vector<std::int64_t> dims = FirstDims(op);
+  double elements = dims.empty() ? 0 : 1;
+  for (const std::int64_t size : dims) elements *= static_cast<double>(size);
+  return elements;
+}
+
+double ProductGains::Channels(RowId op) const {
+  const std::vector<std::int64_t> dims = FirstDims(op);
+  return dims.empty() ? 0 : static_cast<double>(dims[1]);
+}
+
+double ProductGains::FusedAttentionInHalf(const Task& task) const {
+  const RowId op = model_.trace().device.op[task.row];
+  const std::size_t pass =
+      op != kNoRow && model_.trace().HostName(op).find("backward") != std::string_view::npos;
+  const double flops =
+      kFusedFp32Reached[pass] * peaks_.fp32 * static_cast<double>(task.duration_ns);
+  return kFusedLatencyNs[pass] + flops / (kFusedHalfReached[pass] * peaks_.bf16);
+}
+
 // What a kernel without shapes must have computed in its time.
 double ProductGains::FlopsAsRun(const Task& task, bool batched) const {
   const double seconds = static_cast<double>(task.duration_ns) / 1e9;
   const bool on_units = model_.Traits(task.row).matrix_unit == analyze::MatrixUnit::kYes;
-  if (!on_units) return kFp32Reached * peaks_.fp32 * 1e12 * seconds;
-  const double peak = peaks_.tf32 * 1e12 * seconds;
+  if (!on_units) return kFp32Reached * ReachedPeak(peaks_, peaks_.fp32) * 1e12 * seconds;
+  const double peak = ReachedPeak(peaks_, peaks_.tf32) * 1e12 * seconds;
   return peak * (batched ? kReachedBatched : ReachedByUnits(kReachedLayer * peak));
 }
 

@@ -15,7 +15,7 @@ namespace hone::replay {
 
 // A format that matrix units multiply, and what they reach with it.
 struct MatrixFormat {
-  double tflops = 0;          // peak
+  double tflops = 0;          // that the best products reach
   double flops_scale = 1;     // a product of so many FLOPs fills the units as one of 1 in TF32
   double bytes_scale = 1;     // of the bytes of the recorded call
   double misaligned = 0;      // of the peak, where a size is no multiple of `multiple`
@@ -30,15 +30,24 @@ class ProductGains {
   ProductGains(const Model& model, const MatrixFormat& format);
 
   bool has_shapes() const { return calls_ != nullptr; }
+  const analyze::ModelledCalls* calls() const { return calls_.get(); }  // null: no shapes
   // Of a matmul kernel in fp32 or TF32; never below 1.
   double Of(const Task& task);
   // Elements of the smaller matrix of its call: the weight, where one is; 0: not known.
   double SmallerMatrix(trace::RowId op) const;
+  // Elements of the first tensor with two dimensions or more that any operator was given; 0: not
+  // known. Of a backward one that is the gradient.
+  double FirstTensor(trace::RowId op) const;
+  double Channels(trace::RowId op) const;  // its second dimension
+  // Of a kernel of fused attention in fp32, on plain cores or with TF32: nanoseconds in half
+  // precision.
+  double FusedAttentionInHalf(const Task& task) const;
 
  private:
   enum : std::uint8_t { kUnseen, kNo, kYes };
 
   trace::RowId OwnerOf(trace::RowId op) const;
+  std::vector<std::int64_t> FirstDims(trace::RowId op) const;
   bool IsAligned(std::uint32_t entry);
   double FlopsAsRun(const Task& task, bool batched) const;
 
@@ -55,6 +64,8 @@ class ProductGains {
 double ReachedByUnits(double flops);
 // The same of products whose inner size is a head's.
 inline constexpr double kReachedBatched = 0.30;
+// Of a peak of the device, what the best products reach.
+double ReachedPeak(const analyze::DevicePeaks& peaks, double tflops);
 // Of a device's bandwidth, bytes a nanosecond that large kernels reach.
 double ReachedBandwidth(const analyze::DevicePeaks& peaks);
 

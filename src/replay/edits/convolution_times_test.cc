@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions by their roofline, against what an H200 took.
+#include "replay/edits/convolution_times.h"
+
+#include <gtest/gtest.h>
+
+#include "replay/edits/batch_steps_test.h"
+#include "replay/edits/edits.h"
+
+namespace hone::replay {
+namespace {
+
+constexpr const char* kPlain =
+    "sm80_xmma_wgrad_implicit_gemm_indexed_f32f32_f32f32_f32_nhwckrsc_nhwc_tilesize32x32x8_stage3_"
+    "warpsize1x2x1_g1_ffma_execute_kernel__5x_cudnn";
+constexpr const char* kFloats = R"(["float", "float", "", "", "", ""])";
+constexpr const char* kThreeFloats =
+    R"(["float", "float", "float", "", "", "", "", "", "", "", ""])";
+
+BatchKernel Forward(const char* dims, const char* concrete, const char* types = kFloats) {
+  return {.name = kPlain,
+          .ns = 8'000'000,
+          .op = "aten::cudnn_convolution",
+          .dims = dims,
+          .types = types,
+          .concrete = concrete};
+}
+BatchKernel Backward(const char* dims, const char* concrete) {
+  return {.name = kPlain,
+          .ns = 8'000'000,
+          .op = "aten::convolution_backward",
+          .dims = dims,
+          .types = kThreeFloats,
+          .backward = true,
+          .concrete = concrete};
+}
+// padding, stride, dilation, groups
+constexpr const char* kSame = R"(["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1"])";
+// stride, padding, dilation, transposed, …, output mask
+constexpr const char* kBothGradients =
+    R"(["", "", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1", "[True, True, False]"])";
+
+double Microseconds(const BatchKernel& kernel, ConvolutionFormat format) {
+  const Batched steps(std::move(BatchSteps().Steps({kernel})));
+  const analyze::ModelledCalls calls(steps.model().trace());
+  const ConvolutionTimes times(steps.model(), &calls);
+  const trace::RowId work = steps.model().graph().tasks[steps.Task(0)].row;
+  const auto call = times.Find(steps.model().trace().device.op[work]);
+  EXPECT_TRUE(call.has_value());
+  return call ? times.Of(*call, format) / 1e3 : 0;
+}
+
+// 16 images of 64 x 64 with 256 channels, 3x3: a denoiser took 288 and 803 us with TF32, 173 and
+// 352 in bfloat16.
+TEST(ConvolutionTimes, WideOnes) {
+  const BatchKernel forward =
+      Forward("[[16, 256, 64, 64], [256, 256, 3, 3], [], [], [], []]", kSame);
+  const BatchKernel backward = Backward(
+      "[[16, 256, 64, 64], [16, 256, 64, 64], [256, 256, 3, 3], [], [], [], [], [], [], [], []]",
+      kBothGradients);
+  EXPECT_NEAR(Microseconds(forward, ConvolutionFormat::kTf32), 288, 0.1 * 288);
+  EXPECT_NEAR(Microseconds(backward, ConvolutionFormat::kTf32), 803, 0.1 * 803);
+  EXPECT_NEAR(Microseconds(forward, ConvolutionFormat::kHalf), 173, 0.1 * 173);
+  EXPECT_NEAR(Microseconds(backward, ConvolutionFormat::kHalf), 352, 0.1 * 352);
+  EXPECT_LT(Microseconds(forward, ConvolutionFormat::kHalfLast), 120);
+}
+
+// Volumes of 96^3 with 32 channels, 3x3x3, took 1,030 and 3,705 us: few channels fill few units.
+TEST(ConvolutionTimes, NarrowOnesReachLess) {
+  const char* same = R"(["", "", "[1, 1, 1]", "[1, 1, 1]", "[1, 1, 1]", "1"])";
+  const char* both =
+      R"(["", "", "", "", "[1, 1, 1]", "[1, 1, 1]", "[1, 1, 1]", "False", "[0, 0, 0]", "1", "[True, True, False]"])";
+  const BatchKernel forward =
+      Forward("[[2, 32, 96, 96, 96], [32, 32, 3, 3, 3], [], [], [], []]", same);
+  const BatchKernel backward = Backward(
+      "[[2, 32, 96, 96, 96], [2, 32, 96, 96, 96], [32, 32, 3, 3, 3], [], [], [], [], [], [], [], "
+      "[]]",
+      both);
+  EXPECT_NEAR(Microseconds(forward, ConvolutionFormat::kTf32), 1'030, 0.15 * 1'030);
+  EXPECT_NEAR(Microseconds(backward, ConvolutionFormat::kTf32), 3'705, 0.15 * 3'705);
+}
+
+// The stem of a ConvNeXt took 76 us with TF32 as without.
+TEST(ConvolutionTimes, ThreeChannelsAreNoProduct) {
+  const BatchKernel stem = Forward("[[32, 3, 224, 224], [96, 3, 4, 4], [], [], [], []]",
+                                   R"(["", "", "[0, 0]", "[4, 4]", "[1, 1]", "1"])");
+  EXPECT_NEAR(Microseconds(stem, ConvolutionFormat::kTf32), 76, 0.15 * 76);
+}
+
+TEST(ConvolutionTimes, GroupsAreTold) {
+  const auto kind = [](const char* dims) {
+    const Batched steps(std::move(BatchSteps().Steps({Forward(dims, kSame)})));
+    const analyze::ModelledCalls calls(steps.model().trace());
+    const ConvolutionTimes times(steps.model(), &calls);
+    const trace::RowId work = steps.model().graph().tasks[steps.Task(0)].row;
+    return times.Find(steps.model().trace().device.op[work])->kind;
+  };
+  using Kind = ConvolutionTimes::Kind;
+  EXPECT_EQ(kind("[[8, 96, 56, 56], [96, 96, 3, 3], [], [], [], []]"), Kind::kDense);
+  EXPECT_EQ(kind("[[8, 96, 56, 56], [96, 24, 3, 3], [], [], [], []]"), Kind::kGrouped);
+  EXPECT_EQ(kind("[[8, 96, 56, 56], [96, 1, 3, 3], [], [], [], []]"), Kind::kDepthwise);
+}
+
+TEST(ConvolutionTimes, NothingIsSaidOfOtherProductsOrWithoutShapes) {
+  const BatchKernel product{.dims = "[[64, 64], [64, 64]]"};
+  const Batched steps(std::move(BatchSteps().Steps({product})));
+  const analyze::ModelledCalls calls(steps.model().trace());
+  const trace::RowId work = steps.model().graph().tasks[steps.Task(0)].row;
+  const trace::RowId op = steps.model().trace().device.op[work];
+  EXPECT_FALSE(ConvolutionTimes(steps.model(), &calls).Find(op).has_value());
+  EXPECT_FALSE(ConvolutionTimes(steps.model(), nullptr).Find(op).has_value());
+}
+
+// Nanoseconds of each kernel of a step with the fix.
+std::vector<Nanos> WithTf32(const std::vector<BatchKernel>& kernels) {
+  const Batched steps(std::move(BatchSteps().Steps(kernels)));
+  const FoundEdit edit = FindNoTensorCores(steps.model());
+  Plan plan(steps.model().graph());
+  if (edit) (*edit)->Apply(steps.model(), Guess::kLikely, plan);
+  std::vector<Nanos> left;
+  for (std::size_t i = 0; i < kernels.size(); ++i) left.push_back(plan.duration_ns[steps.Task(i)]);
+  return left;
+}
+
+TEST(NoTensorCores, ABadlyChosenKernelGoesToo) {
+  const std::vector<Nanos> left = WithTf32({Backward(
+      "[[16, 256, 64, 64], [16, 256, 64, 64], [256, 256, 3, 3], [], [], [], [], [], [], [], []]",
+      kBothGradients)});
+  EXPECT_NEAR(static_cast<double>(left[0]), 803e3, 0.1 * 803e3) << "of 8 ms";
+}
+
+BatchKernel Unshaped(const char* name, Nanos ns, bool backward) {
+  return {.name = name,
+          .ns = ns,
+          .op = backward ? "aten::convolution_backward" : "aten::cudnn_convolution",
+          .backward = backward,
+          .number = backward ? -1 : 1};
+}
+
+// Gradients take 3.1 times the forward call on matrix units; without shapes that tells.
+TEST(NoTensorCores, WithoutShapesTheForwardCallTellsWhatItsGradientsTake) {
+  std::vector<Nanos> left =
+      WithTf32({Unshaped(kPlain, 420'000, false), Unshaped(kPlain, 6'000'000, true)});
+  EXPECT_NEAR(static_cast<double>(left[0]), 100e3, 5e3);
+  EXPECT_NEAR(static_cast<double>(left[1]), 3.1 * static_cast<double>(left[0]), 1e3);
+  left = WithTf32({Unshaped(kPlain, 420'000, false), Unshaped(kPlain, 840'000, true)});
+  EXPECT_NEAR(static_cast<double>(left[1]), 2.0 * static_cast<double>(left[0]), 1e3) << "as usual";
+}
+
+TEST(NoTensorCores, DepthwiseConvolutionsGainLittle) {
+  const char* direct = "void cudnn::cnn::wgrad2d_grouped_direct_kernel<false, true, int, float>";
+  const std::vector<Nanos> left =
+      WithTf32({Unshaped("conv2d_c1_k1_nhwc_kernel_specialized<float, float>", 420'000, false),
+                Unshaped(direct, 4'200'000, true)});
+  EXPECT_EQ(left[0], 420'000);
+  EXPECT_NEAR(static_cast<double>(left[1]), 4'200e3 / 1.35, 1e3);
+}
+
+}  // namespace
+}  // namespace hone::replay
