@@ -10,6 +10,8 @@ See README.md beside this file for what is written.
 """
 import argparse
 import ast
+import concurrent.futures
+import gzip
 import json
 import math
 import os
@@ -58,6 +60,7 @@ class Child:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream, text=True,
                 env={**os.environ, **env}, start_new_session=True)
         self.answers = queue.Queue()
+        self.greeted = None
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
@@ -90,6 +93,11 @@ class Child:
             raise Failed(answer["error"])
         return answer
 
+    def greeting(self, deadline):
+        """What it says once torch is there."""
+        self.greeted = self.greeted or self.hear(deadline)
+        return self.greeted
+
     def end(self):
         self.tell(verb="exit")
         try:
@@ -104,11 +112,17 @@ class Child:
 
 
 class Variant:
-    """The bad or the fixed variant: one child, or one per rank."""
+    """The bad or the fixed variant: one child, one per rank, or with --pair one that all variants share."""
 
     def __init__(self, program, fixed, options):
         self.program = program
         self.fixed = fixed
+        self.word = "fixed" if fixed else "bad"
+        self.torch = None
+        self.shared = options.shared if options.pair else None
+        self.children = [self.shared.child()] if self.shared else self.start(program, options)
+
+    def start(self, program, options):
         ranks = program.label.get("ranks", 1)
         env = {"TMPDIR": str(options.scratch), **program.label.get("env", {})}
         if ranks > 1:
@@ -117,31 +131,53 @@ class Variant:
                 port = probe.getsockname()[1]
             env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), WORLD_SIZE=str(ranks),
                        GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
-        word = "fixed" if fixed else "bad"
-        self.children = [
-            Child(options.scratch / f"{program.name}.{word}.{rank}.log",
+        return [
+            Child(options.scratch / f"{program.name}.{self.word}.{rank}.log",
                   {**env, "RANK": str(rank), "LOCAL_RANK": str(rank)})
             for rank in range(ranks)]
-        self.torch = None
 
     def ask(self, deadline, **command):
         """The same command to every rank; a list of answers."""
         for rank, child in enumerate(self.children):
-            child.tell(**{key: value[rank] if isinstance(value, list) else value
-                          for key, value in command.items()})
+            child.tell(word=self.word, **{key: value[rank] if isinstance(value, list) else value
+                                          for key, value in command.items()})
         return [child.hear(deadline) for child in self.children]
 
     def build(self, deadline, device):
-        self.torch = [child.hear(deadline) for child in self.children][0]["torch"]
+        self.torch = [child.greeting(deadline) for child in self.children][0]["torch"]
         return self.ask(deadline, verb="build", path=str(self.program.path), fixed=self.fixed,
                         device=device)[0]["device"]
 
     def run(self, deadline, steps, lead):
         return max(answer["ms"] for answer in self.ask(deadline, verb="run", steps=steps, lead=lead))
 
-    def end(self):
+    def end(self, failed=False):
         for child in self.children:
-            child.end()
+            if self.shared and not failed:
+                child.tell(verb="forget", word=self.word)
+            else:
+                child.end()
+
+
+class Shared:
+    """The process that --pair keeps from program to program; a new one after one that failed, and after one
+    that torch.profiler was in: CUPTI stays, and launch-bound programs took up to twice as long after it."""
+
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.started = 0
+        self.now = None
+
+    def child(self):
+        if not self.now or self.now.process.poll() is not None:
+            self.started += 1
+            self.now = Child(self.scratch / f"shared.{self.started}.log", {"TMPDIR": str(self.scratch)})
+        return self.now
+
+    def end(self):
+        if self.now:
+            self.now.end()
+            self.now = None
 
 
 class Program:
@@ -152,7 +188,10 @@ class Program:
         self.variants = {}
 
     def start(self, options):
-        words = ["bad", "fixed"] if self.label["fix"] and not options.kept_only else ["bad"]
+        if options.pair and options.hone:
+            return  # both are timed in the process that is recorded
+        fixed = self.label["fix"] and not options.kept_only and (options.blocks or options.fixed_settings)
+        words = ["bad", "fixed"] if fixed else ["bad"]
         self.variants = {word: Variant(self, word == "fixed", options) for word in words}
 
     def end(self):
@@ -182,7 +221,7 @@ def attempt(program, word, record, work):
         return work(program.variants[word])
     except Failed as error:
         record["errors"].append(f"{word}: {error}")
-        program.variants.pop(word).end()
+        program.variants.pop(word).end(failed=True)
         return None
 
 
@@ -213,22 +252,32 @@ def profile(program, deadline, options, record):
     record["profiled_ms"] = {}
     record["traces"] = {}
     for word in list(program.variants):
-        settings = [record["keep"]] if options.kept_only else ["light", "full"]
+        settings = options.settings if word == "bad" else options.fixed_settings
+        settings = [record["keep"]] if options.kept_only else settings
         for setting in program.label.get("settings", settings):
             if word not in program.variants:
                 break
             stem = program.name + (".fixed" if word == "fixed" else "")
             ranks = len(program.variants[word].children)
-            paths = [options.out / (stem + (f".rank{rank}" if ranks > 1 else "") + f".{setting}.json.gz")
+            paths = [options.out / (stem + (f".rank{rank}" if ranks > 1 else "") + f".{setting}.json")
                      for rank in range(ranks)]
             answers = attempt(program, word, record, lambda v: v.ask(
-                deadline, verb="profile", full=setting == "full", path=[str(path) for path in paths]))
+                deadline, verb="profile", setting=setting, path=[str(path) for path in paths]))
             if answers is None:
                 continue
             key = setting if word == "bad" else f"fixed_{setting}"
             record["profiled_ms"][key] = round(max(answer["ms"] for answer in answers), 4)
             for path in paths:
-                record["traces"][path.name] = path.stat().st_size
+                record["traces"][path.name + ".gz"] = options.packers.submit(pack, path)
+
+
+def pack(path):
+    """Compresses a trace, which takes as long as recording it: the next one need not wait. Its size."""
+    packed = path.with_name(path.name + ".gz")
+    with open(path, "rb") as trace, gzip.open(packed, "wb", compresslevel=6) as out:
+        shutil.copyfileobj(trace, out, 1 << 20)
+    path.unlink()
+    return packed.stat().st_size
 
 
 def record_by_hone(program, options, record):
@@ -239,12 +288,16 @@ def record_by_hone(program, options, record):
     steps = ["--steps", str(program.label["steps"])] if "steps" in program.label else []
     done = subprocess.run(
         [str(options.hone), "run", "--quiet", "--no-analyze", *steps, "--out", str(folder), "--", sys.executable,
-         str(HERE / "run_program.py"), str(program.path), "--device", options.device],
-        capture_output=True, text=True, timeout=options.timeout)
+         str(HERE / "run_program.py"), str(program.path), "--device", options.device,
+         *(["--pair"] if options.pair else [])],
+        capture_output=True, text=True, timeout=program.label.get("timeout", options.timeout))
     if done.returncode:
         record["errors"].append(f"hone run: exit {done.returncode}: {done.stderr.strip()[-400:]}")
         return
-    record["recorded_ms"] = json.loads(done.stdout.strip().splitlines()[-1])["ms"]
+    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    record["recorded_ms"] = answer["ms"]
+    if options.pair:
+        record["bare_ms"] = answer["pair_ms"]
     record["traces"] = {f"{program.name}/{path.name}": path.stat().st_size for path in folder.glob("*.hone")}
 
 
@@ -256,14 +309,17 @@ def record_program(program, options, after_timing):
               "keep": program.label.get("keep", "light"), "python": platform.python_version(),
               "errors": []}
     record["schedule"] = {"wait": 1, "warmup": 2, "active": 4, **program.label.get("schedule", {})}
-    build(program, deadline, options, record)
-    time_bare(program, deadline, options, record)
+    if not (options.pair and options.hone):
+        build(program, deadline, options, record)
+        time_bare(program, deadline, options, record)
     if options.hone:
         record_by_hone(program, options, record)
         after_timing()
     else:
         after_timing()
         profile(program, deadline, options, record)
+        if options.settings or options.fixed_settings:
+            options.shared.end()
     program.end()
     record["seconds"] = round(time.monotonic() - began, 1)
     return record
@@ -281,7 +337,7 @@ class Tars:
 
     def add(self, path, kept, name_in_tar=""):
         need = path.stat().st_size + 2048
-        names = ["kept.tar"] if kept else [f"rest.{i}.tar" for i in range(1, MAX_TARS)]
+        names = ["kept.tar"] * bool(kept) + [f"rest.{i}.tar" for i in range(1, MAX_TARS)]
         for name in names:
             size = self.sizes.get(name, 10240)
             if size + need <= TAR_BYTES and sum(self.sizes.values()) + need + 10240 <= ALL_TARS_BYTES:
@@ -311,6 +367,10 @@ def describe(record):
     return "  ".join(words) + f"  [{record['seconds']} s]"
 
 
+def settings_of(words):
+    return [] if words == "none" else words.split(",")
+
+
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the tar files")
@@ -318,6 +378,10 @@ def parse_options():
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--set", choices=["programs", "cpu", "run", "strangers"], help="default: cpu with --device cpu")
     parser.add_argument("--hone", type=pathlib.Path, help="record with `hone run` of this program, bad variants only")
+    parser.add_argument("--pair", action="store_true", help="both variants in one process, in turns; with --hone after recording")
+    parser.add_argument("--settings", default="light,full", help="of torch.profiler: light, shapes, full; none: timed only")
+    parser.add_argument("--blocks", type=int, default=5, help="of each variant; 0: profiled only")
+    parser.add_argument("--fixed-settings", default="", help="of the fixed variants; default: the same")
     parser.add_argument("--only", default="", help="names, separated by commas")
     parser.add_argument("--shard", default="1/1", help="i/n: every n-th program, from the i-th on")
     parser.add_argument("--budget", type=float, default=540, help="seconds; what does not fit is skipped")
@@ -325,12 +389,14 @@ def parse_options():
     parser.add_argument("--quick", action="store_true", help="short blocks: tests the set, measures nothing")
     parser.add_argument("--kept-only", action="store_true", help="only the traces that are kept, no fixed variant")
     options = parser.parse_args()
-    options.warm_s, options.block_s, options.blocks = 0.5, 0.4, 5
+    options.warm_s, options.block_s = 0.5, 0.4
     if options.device == "cpu":
         options.warm_s, options.block_s = 0.2, 0.15
     if options.quick:
         options.warm_s, options.block_s, options.blocks = 0.02, 0.02, 2
     options.set = options.set or ("cpu" if options.device == "cpu" else "programs")
+    options.fixed_settings = settings_of(options.fixed_settings or options.settings)
+    options.settings = settings_of(options.settings)
     if options.hone:
         options.hone = options.hone.resolve()
     options.out = options.out.resolve()
@@ -359,6 +425,8 @@ def main():
     options = parse_options()
     programs = choose(options)
     options.scratch = pathlib.Path(tempfile.mkdtemp(prefix="record."))
+    options.shared = Shared(options.scratch)
+    options.packers = concurrent.futures.ThreadPoolExecutor(2)
     tars = Tars(options.tars)
     began = time.monotonic()
     try:
@@ -366,11 +434,28 @@ def main():
     finally:
         for program in programs:
             program.end()
+        options.shared.end()
         shutil.rmtree(options.scratch, ignore_errors=True)
 
 
+def finish(record, options, tars):
+    """Says what was measured and packs it; waits for its traces."""
+    record["traces"] = {name: size if isinstance(size, int) else size.result()
+                        for name, size in record.get("traces", {}).items()}
+    target = options.out / f"{record['name']}.json"
+    target.write_text(json.dumps(record, indent=1) + "\n")
+    print(describe(record), flush=True)
+    tars.add(target, True)
+    for name in record["traces"]:
+        tars.add(options.out / name, options.hone or is_kept(name, record), name)
+    for log in options.scratch.glob(f"{record['name']}.*.log"):
+        if record["errors"]:
+            print("".join(f"    {line}\n" for line in log.read_text().splitlines()[-4:]), end="")
+            tars.add(log, True)
+
+
 def record_all(programs, options, tars, began):
-    wrong, skipped = [], []
+    wrong, skipped, finished = [], [], None
     for i, program in enumerate(programs):
         if time.monotonic() - began > options.budget - 15:
             skipped.append(program.name)
@@ -381,19 +466,14 @@ def record_all(programs, options, tars, began):
         # The next program's processes import torch while this one is profiled, not while it is timed.
         following = programs[i + 1] if i + 1 < len(programs) else None
         record = record_program(
-            program, options, lambda: following.start(options) if following else None)
-        target = options.out / f"{program.name}.json"
-        target.write_text(json.dumps(record, indent=1) + "\n")
-        print(describe(record), flush=True)
+            program, options, lambda: following.start(options) if following and not options.pair else None)
+        if finished:
+            finish(finished, options, tars)
+        finished = record
         if record["errors"]:
             wrong.append(program.name)
-        tars.add(target, True)
-        for name in record.get("traces", {}):
-            tars.add(options.out / name, options.hone or is_kept(name, record), name)
-        for log in options.scratch.glob(f"{program.name}.*.log"):
-            if record["errors"]:
-                print("".join(f"    {line}\n" for line in log.read_text().splitlines()[-4:]), end="")
-                tars.add(log, True)
+    if finished:
+        finish(finished, options, tars)
     print(f"{len(programs) - len(skipped)} programs in {time.monotonic() - began:.0f} s"
           f"; failed: {', '.join(wrong) or 'none'}; skipped: {', '.join(skipped) or 'none'}"
           f"; not packed: {', '.join(tars.left_out) or 'none'}", flush=True)
