@@ -3,8 +3,36 @@
 #include <fmt/format.h>
 
 #include "doctor/rules/rules.h"
+#include "doctor/rules/step_facts.h"
 
 namespace hone::doctor {
+namespace {
+
+// Below this a larger batch is not worth what it changes about the training.
+constexpr double kWorthABatch = 1.15;
+
+// The other remedy, with its own prediction: as many launches for more samples.
+void OfferLargerBatch(const replay::WhatIf& whatif, bool trains, Finding& finding) {
+  constexpr const char* kOther = "small-batch";
+  const double bare = whatif.bare().likely_ns;
+  const auto& edit = whatif.Find(kOther);
+  const replay::Prediction larger = edit ? whatif.Predict({kOther}) : replay::Prediction{};
+  const double gain = larger.likely_ns > 0 ? bare / larger.likely_ns : 1;
+  if (gain < kWorthABatch || larger.samples <= 1 ||
+      whatif.SureGain({kOther}) < (1 - 1 / kWorthABatch) * bare) {
+    finding.remedy += "# or a larger batch\n";
+    return;
+  }
+  const char* what = trains ? "samples/s" : "requests/s";
+  finding.instead.push_back({kOther, larger, gain});
+  finding.evidence.push_back(fmt::format("{:.1f}x the {} predicted with a batch {:.0f} times as large",
+                                         gain, what, larger.samples));
+  finding.remedy +=
+      fmt::format("# or a batch {:.0f} times as large: {:.1f}x the {} predicted{}\n", larger.samples,
+                  gain, what, trains ? "; it changes the training" : "");
+}
+
+}  // namespace
 
 Judgement JudgeLaunchBound(const Case& the_case) {
   if (the_case.trace.device.size() == 0) return Judgement::Quiet();
@@ -33,7 +61,8 @@ Judgement JudgeLaunchBound(const Case& the_case) {
   finding.evidence.push_back((*edit)->Scope(the_case.whatif->model()));
   finding.remedy =
       "model = torch.compile(model, mode=\"reduce-overhead\")   # CUDA graphs\n"
-      "# or capture the whole step: torch.cuda.graph(g); or a larger batch\n";
+      "# or capture the whole step: torch.cuda.graph(g)\n";
+  OfferLargerBatch(*the_case.whatif, Trains(the_case), finding);
   finding.effort = Effort::kFewLines;
   finding.confidence = Confidence::kMedium;
   return Judgement::Fires(std::move(finding));
