@@ -31,9 +31,11 @@ class Simulation {
     for (TaskId t = 0; t < graph_.tasks.size(); ++t) {
       Nanos& lane_end = lane_end_[graph_.tasks[t].lane];
       Nanos start = lane_end == INT64_MIN ? INT64_MIN : lane_end + plan_.lag_ns[t];
-      for (const Edge& edge : graph_.EdgesOf(t)) {
-        if (!plan_.Holds(graph_, t, edge)) continue;
-        start = std::max(start, edge.laps > 0 ? FromBefore(edge, t) : From(edge) + edge.lag_ns);
+      if (plan_.held[t] != Held::kByNone) {
+        for (const Edge& edge : graph_.EdgesOf(t)) {
+          if (!plan_.Holds(graph_, t, edge)) continue;
+          start = std::max(start, edge.laps > 0 ? FromBefore(edge, t) : From(edge) + edge.lag_ns);
+        }
       }
       // Nothing holds it: it starts where it was measured.
       if (start == INT64_MIN) start = graph_.tasks[t].start_ns;
