@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions and pools. Groups need no separate care: a grouped weight has fewer elements, and
-// each of them meets each output position once.
+// Convolutions and pools. FLOPs and bytes need no care for groups: a grouped weight has fewer
+// elements, and each of them meets each output position once.
 #include <algorithm>
 #include <cmath>
 

@@ -91,9 +91,9 @@ class PathFinder {
     for (const Edge& edge : graph_.EdgesOf(t)) {
       if (!plan_.Holds(graph_, t, edge)) continue;
       if (edge.laps > 0) {
-        if (graph_.tasks[t].start_ns <= reached) continue;
+        if (edge.ready_ns <= reached) continue;
         hold = {edge.from, edge.lag_ns, false, true};
-        reached = graph_.tasks[t].start_ns;
+        reached = edge.ready_ns;
         continue;
       }
       const Nanos from = edge.from_start ? times_.start_ns[edge.from] : times_.end_ns[edge.from];

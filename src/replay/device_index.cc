@@ -17,18 +17,23 @@ constexpr Nanos kUnseenSlack = 100 * kMicrosecond;
 
 }  // namespace
 
-DeviceIndex::DeviceIndex(const trace::Trace& trace, const analyze::ApiCalls& calls)
+DeviceIndex::DeviceIndex(const trace::Trace& trace, const analyze::ApiCalls& calls,
+                         const SharedDevice& shared)
     : trace_(trace),
       calls_(calls),
+      shared_(shared),
+      groups_(trace),
       work_of_(trace.host.size(), kNoRow),
       by_stream_(trace.streams.size()),
       place_(trace.device.size()),
       ends_(trace.streams.size()),
-      first_start_(trace.streams.size(), INT64_MAX) {
+      first_start_(groups_.size(), INT64_MAX) {
   const trace::DeviceWork& device = trace.device;
   for (RowId w = 0; w < device.size(); ++w) {
     const std::uint16_t stream = device.stream[w];
     ends_[stream].push_back({device.end_ns(w), w});
+    Nanos& first_start = first_start_[groups_.Of(stream)];
+    first_start = std::min(first_start, device.start_ns[w]);
     // Work whose launch the trace does not have was launched before it began, or after what ran
     // before it on its stream.
     std::vector<Launch>& launches = by_stream_[stream];
@@ -50,13 +55,6 @@ DeviceIndex::DeviceIndex(const trace::Trace& trace, const analyze::ApiCalls& cal
       }
     }
   }
-  for (std::size_t s = 0; s < trace.streams.size(); ++s) {
-    for (std::size_t other = 0; other < trace.streams.size(); ++other) {
-      if (trace.streams[other].device != trace.streams[s].device || ends_[other].empty()) continue;
-      const RowId first = ends_[other].front().work;
-      first_start_[s] = std::min(first_start_[s], device.start_ns[first]);
-    }
-  }
   for (const std::vector<Launch>& launches : by_stream_) {
     for (std::size_t i = 0; i < launches.size(); ++i) {
       place_[launches[i].work] = static_cast<std::uint32_t>(i);
@@ -69,12 +67,13 @@ DeviceIndex::DeviceIndex(const trace::Trace& trace, const analyze::ApiCalls& cal
 }
 
 Nanos DeviceIndex::LaunchedAt(RowId work) const {
-  const RowId call = trace_.device.api[work];
-  return call == kNoRow ? INT64_MIN : trace_.host.start_ns[call];
+  return by_stream_[trace_.device.stream[work]][place_[work]].launched_ns;
 }
 
 RowId DeviceIndex::LastBefore(std::size_t stream, Nanos time) const {
   const std::vector<Launch>& launches = by_stream_[stream];
+  // A stream without any launch in the trace says nothing about what was before what.
+  if (launches.empty() || launches.back().launched_ns == INT64_MIN) return kNoRow;
   const auto after =
       std::upper_bound(launches.begin(), launches.end(), time,
                        [](Nanos t, const Launch& launch) { return t < launch.launched_ns; });
@@ -134,8 +133,7 @@ RowId DeviceIndex::HeldBackBy(RowId call) const {
   RowId latest = last_inside(own);
   if (latest != kNoRow || QueuedAt(call) == 0) return latest;
   // A queue holds waits for events of other streams too: then their work makes room.
-  for (std::size_t stream = 0; stream < ends_.size(); ++stream) {
-    if (trace_.streams[stream].device != trace_.streams[own].device) continue;
+  for (const std::uint16_t stream : groups_.Streams(groups_.Of(own))) {
     const RowId work = last_inside(stream);
     if (work == kNoRow) continue;
     if (latest == kNoRow || trace_.device.end_ns(work) > trace_.device.end_ns(latest))
@@ -147,7 +145,7 @@ RowId DeviceIndex::HeldBackBy(RowId call) const {
 bool DeviceIndex::HeldBackUnseen(RowId call) const {
   const RowId work = work_of_[call];
   if (work == kNoRow) return false;
-  const Nanos first = first_start_[trace_.device.stream[work]];
+  const Nanos first = first_start_[groups_.Of(trace_.device.stream[work])];
   return trace_.host.end_ns(call) <= first + kUnseenSlack && trace_.device.start_ns[work] > first;
 }
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "analyze/api_class.h"
+#include "replay/shared_device.h"
+#include "replay/stream_groups.h"
 #include "trace/interval.h"
 #include "trace/trace.h"
 
@@ -24,7 +26,12 @@ struct Repeated {
 
 class DeviceIndex {
  public:
-  DeviceIndex(const trace::Trace& trace, const analyze::ApiCalls& calls);
+  // All must outlive it.
+  DeviceIndex(const trace::Trace& trace, const analyze::ApiCalls& calls,
+              const SharedDevice& shared);
+
+  // When it ends in the replay, which is not when it did where streams share the device.
+  Nanos ReplayedEnd(trace::RowId work) const { return shared_.EndOf(work); }
 
   // The last work that the call launched; kNoRow: none.
   trace::RowId WorkOf(trace::RowId call) const { return work_of_[call]; }
@@ -54,15 +61,17 @@ class DeviceIndex {
     trace::RowId work;
   };
   trace::RowId LastBefore(std::size_t stream, Nanos time) const;
-  Nanos LaunchedAt(trace::RowId work) const;  // INT64_MIN: before the trace
+  Nanos LaunchedAt(trace::RowId work) const;  // INT64_MIN: before the trace began
 
   const trace::Trace& trace_;
   const analyze::ApiCalls& calls_;
+  const SharedDevice& shared_;
+  const StreamGroups groups_;
   std::vector<trace::RowId> work_of_;           // by host row
   std::vector<std::vector<Launch>> by_stream_;  // all work of a stream, by launch time
   std::vector<std::uint32_t> place_;            // of each piece of work in by_stream_
   std::vector<std::vector<Launch>> ends_;       // by stream: (end, work), by end
-  std::vector<Nanos> first_start_;              // by stream: of its device
+  std::vector<Nanos> first_start_;              // by group of streams
   std::unordered_map<std::int64_t, std::uint16_t> sync_stream_;  // by correlation
 };
 

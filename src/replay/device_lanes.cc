@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "replay/shared_device.h"
-
 namespace hone::replay {
 namespace {
 
@@ -39,10 +37,10 @@ Nanos QuartileOr(std::vector<Nanos> values, Nanos otherwise) {
 
 class DeviceWriter {
  public:
-  DeviceWriter(const GraphInput& input, Draft& draft)
+  DeviceWriter(const GraphInput& input, const SharedDevice& shared, Draft& draft)
       : input_(input),
         draft_(draft),
-        shared_(input.trace, input.classes),
+        shared_(shared),
         lane_of_(input.trace.streams.size(), kNoLane) {}
 
   DeviceLanes Write() {
@@ -63,7 +61,7 @@ class DeviceWriter {
 
   const GraphInput& input_;
   Draft& draft_;
-  const SharedDevice shared_;
+  const SharedDevice& shared_;
   DeviceLanes found_;
   std::vector<std::uint16_t> lane_of_;        // by stream
   std::vector<Candidate> chosen_;             // by start
@@ -118,6 +116,7 @@ void DeviceWriter::Calibrate() {
     // Copies of pageable memory start when the host has staged them.
     if (device.kind[c.work] != trace::WorkKind::kKernel) continue;
     if (input_.classes.IsCommunication(c.work)) continue;  // waits for other ranks
+    if (shared_.IsMoved(c.work)) continue;                 // follows at once because we say so
     const Nanos start = shared_.StartOf(c.work);
     if (c.launched_ns > c.before_ns + 20 * kMicrosecond && start >= c.launched_ns) {
       launch.push_back(start - c.launched_ns);
@@ -229,8 +228,8 @@ void DeviceWriter::Add(const Candidate& c) {
 
 }  // namespace
 
-DeviceLanes AddDeviceLanes(const GraphInput& input, Draft& draft) {
-  return DeviceWriter(input, draft).Write();
+DeviceLanes AddDeviceLanes(const GraphInput& input, const SharedDevice& shared, Draft& draft) {
+  return DeviceWriter(input, shared, draft).Write();
 }
 
 }  // namespace hone::replay

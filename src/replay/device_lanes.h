@@ -3,6 +3,7 @@
 #pragma once
 
 #include "replay/draft.h"
+#include "replay/shared_device.h"
 
 namespace hone::replay {
 
@@ -15,6 +16,6 @@ struct DeviceLanes {
 // in the file; where the steps are the device's own pattern, the work that ran inside. A piece of
 // work waits for its call, for the one before it on its stream, and, where the measured start says
 // so, for work of another stream (an event).
-DeviceLanes AddDeviceLanes(const GraphInput& input, Draft& draft);
+DeviceLanes AddDeviceLanes(const GraphInput& input, const SharedDevice& shared, Draft& draft);
 
 }  // namespace hone::replay

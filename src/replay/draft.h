@@ -22,6 +22,8 @@ struct DraftEdge {
   bool from_start = false;
   Nanos lag_ns = 0;
   std::uint8_t laps = 0;  // of so many repetitions ago
+  Nanos ready_ns = INT64_MIN;
+  Nanos waited_ns = 0;  // of a wait that this explains: the call's, where the edge cannot be had
 };
 
 struct Draft {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "replay/device_index.h"
 #include "replay/device_lanes.h"
@@ -97,14 +98,28 @@ Graph Merge(const trace::Trace& trace, Draft draft) {
     Edge edge;
   };
   std::vector<Resolved> resolved;
+  std::vector<const DraftEdge*> dropped;
+  std::vector<std::uint8_t> bound(graph.tasks.size(), 0);  // by task: a wait that has its work
   for (const DraftEdge& draft_edge : draft.edges) {
     const TaskId to = id_of[draft_edge.to.lane][draft_edge.to.index];
     const TaskId from = draft_edge.from_work != kNoRow
                             ? graph.of_device[draft_edge.from_work]
                             : id_of[draft_edge.from.lane][draft_edge.from.index];
-    if (from == kNoTask || (from >= to && draft_edge.laps == 0)) continue;
-    resolved.push_back({to, {from, draft_edge.from_start, draft_edge.lag_ns, draft_edge.laps}});
+    if (from == kNoTask || (from >= to && draft_edge.laps == 0)) {
+      if (draft_edge.waited_ns > 0) dropped.push_back(&draft_edge);
+      continue;
+    }
+    resolved.push_back(
+        {to,
+         {from, draft_edge.from_start, draft_edge.lag_ns, draft_edge.laps, draft_edge.ready_ns}});
+    if (draft_edge.waited_ns > 0) bound[to] = 1;
     if (draft_edge.laps != kUnseenLap) graph.laps = std::max(graph.laps, draft_edge.laps);
+  }
+  // A wait for work that is not in the graph stays with the call.
+  for (const DraftEdge* edge : dropped) {
+    const TaskId to = id_of[edge->to.lane][edge->to.index];
+    if (graph.before[to] == kNoTask || std::exchange(bound[to], 1) != 0) continue;
+    graph.tasks[graph.before[to]].duration_ns += edge->waited_ns;
   }
   graph.first_edge.assign(graph.tasks.size() + 1, 0);
   for (const Resolved& r : resolved) ++graph.first_edge[r.to + 1];
@@ -130,7 +145,8 @@ Known<Graph> BuildGraph(const GraphInput& input) {
   const analyze::Step& last = input.steps.steps[chosen.first + chosen.count - 1];
   draft.window = {first.host_span.begin_ns, last.host_span.end_ns};
   if (draft.window.length() <= 0) return Known<Graph>::Absent("the steps have no length");
-  const DeviceIndex index(input.trace, input.calls);
+  const SharedDevice shared(input.trace, input.classes);
+  const DeviceIndex index(input.trace, input.calls, shared);
   AddHostLanes(input, index, draft);
   if (draft.lanes.empty()) {  // device records only
     draft.lanes.push_back({LaneKind::kThread, 0, draft.window.begin_ns});
@@ -138,7 +154,7 @@ Known<Graph> BuildGraph(const GraphInput& input) {
     draft.of_call.assign(input.trace.host.size(), {kNoLane, 0});
   }
   AddWorkerLane(input, draft);
-  const DeviceLanes device = AddDeviceLanes(input, draft);
+  const DeviceLanes device = AddDeviceLanes(input, shared, draft);
   Graph graph = Merge(input.trace, std::move(draft));
   graph.steps = chosen.count;
   graph.first_step = chosen.first - input.steps.warm_up_count;

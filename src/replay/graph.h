@@ -52,9 +52,10 @@ struct Edge {
   TaskId from = kNoTask;
   bool from_start = false;  // counts from the start of `from`, not from its end
   Nanos lag_ns = 0;         // may be negative: clocks of host and device differ by microseconds
-  // Of so many repetitions of the window ago: a host that runs ahead waits for work of steps
-  // before. Where there was no such repetition, the task starts no earlier than measured.
+  // Of so many repetitions of the window ago, from its end: a host that runs ahead waits for work
+  // of steps before.
   std::uint8_t laps = 0;
+  Nanos ready_ns = INT64_MIN;  // laps: in the first repetition, as measured
 };
 inline constexpr std::uint8_t kMostLaps = 8;
 inline constexpr std::uint8_t kUnseenLap = UINT8_MAX;  // work that the trace does not have

@@ -107,6 +107,18 @@ class LaneWriter {
   }
 
  private:
+  struct Wait {
+    WaitTarget target;
+    Repeated stands;  // for it, in the window
+  };
+  struct Waits {
+    std::vector<Wait> targets;
+    bool unseen = false;  // for work that the trace does not have
+    bool bound = false;   // the call took as long as it did because of them
+  };
+  Waits FindWaits(RowId row) const;
+  void AddEndOfWait(RowId row, const Waits& waits);
+
   Place Add(Task task) {
     task.lane = lane_;
     task.ops = pending_.ops;
@@ -136,9 +148,9 @@ class LaneWriter {
   }
 
   // cudaFree goes on working after the device has come to rest.
-  void FreeAfterWait(const std::vector<WaitTarget>& waits, Task& end) const {
+  void FreeAfterWait(const Waits& waits, Task& end) const {
     Nanos done = INT64_MIN;
-    for (const WaitTarget& wait : waits) {
+    for (const auto& [wait, stands] : waits.targets) {
       if (wait.bound) done = std::max(done, input_.trace.device.end_ns(wait.work));
     }
     end.kind = TaskKind::kAllocate;
@@ -159,62 +171,84 @@ class LaneWriter {
   Pending pending_;
 };
 
+LaneWriter::Waits LaneWriter::FindWaits(RowId row) const {
+  const ApiClass what = input_.calls[row];
+  const Nanos length = input_.trace.host.duration_ns[row];
+  Waits found;
+  std::vector<WaitTarget> targets;
+  if (what == ApiClass::kSync || what == ApiClass::kBlockingCopy ||
+      (what == ApiClass::kFree && length >= kWaitingFree)) {
+    targets = index_.WaitsOf(row);
+  } else if (index_.WorkOf(row) != kNoRow &&
+             (length >= kHeldBack ||
+              (length >= kSlowLaunch && index_.QueuedAt(row) >= kFullQueue))) {
+    const RowId by = index_.HeldBackBy(row);
+    if (by != kNoRow) targets.push_back({by, true});
+    found.unseen = by == kNoRow && index_.HeldBackUnseen(row);
+  }
+  for (const WaitTarget& target : targets) {
+    // Of work that is not known to be repeated, the time spent on it stays with the call.
+    const Repeated stands = index_.InWindow(target.work, draft_.window);
+    if (stands.work == kNoRow || stands.laps > kMostLaps) continue;
+    found.targets.push_back({target, stands});
+    found.bound = found.bound || target.bound;
+  }
+  found.bound = found.bound || found.unseen;
+  return found;
+}
+
 // A call that waits becomes two tasks: its own cost, and its end, which the device decides.
 void LaneWriter::Call(RowId row) {
   const trace::HostSlices& host = input_.trace.host;
   const ApiClass what = input_.calls[row];
-  const Nanos length = host.duration_ns[row];
+  const Waits waits = FindWaits(row);
   Task call;
   call.row = row;
-  call.duration_ns = length;
-  const bool launches = index_.WorkOf(row) != kNoRow;
-  std::vector<WaitTarget> waits;
-  bool unseen = false;  // waits for work that the trace does not have
-  if (what == ApiClass::kSync || what == ApiClass::kBlockingCopy ||
-      (what == ApiClass::kFree && length >= kWaitingFree)) {
-    waits = index_.WaitsOf(row);
-  } else if (launches && (length >= kHeldBack ||
-                          (length >= kSlowLaunch && index_.QueuedAt(row) >= kFullQueue))) {
-    const RowId by = index_.HeldBackBy(row);
-    if (by != kNoRow) waits.push_back({by, true});
-    unseen = by == kNoRow && index_.HeldBackUnseen(row);
-  }
-  // Of work that is not known to be repeated, the time spent on it stays with the call.
-  std::erase_if(waits, [&](const WaitTarget& wait) {
-    const Repeated repeated = index_.InWindow(wait.work, draft_.window);
-    return repeated.work == kNoRow || repeated.laps > kMostLaps;
-  });
-  if (launches) {
+  call.duration_ns = host.duration_ns[row];
+  if (index_.WorkOf(row) != kNoRow) {
     call.kind = TaskKind::kLaunch;
   } else if (what == ApiClass::kAllocate || what == ApiClass::kFree) {
     call.kind = TaskKind::kAllocate;
-  } else if (waits.empty() && what != ApiClass::kSync) {
+  } else if (waits.targets.empty() && what != ApiClass::kSync) {
     return;  // a query: part of the code around it
   }
   Advance(host.start_ns[row]);
   call.start_ns = std::max(at_, host.start_ns[row]);
-  const bool bound = unseen || std::any_of(waits.begin(), waits.end(),
-                                           [](const WaitTarget& wait) { return wait.bound; });
-  if (bound) call.duration_ns = std::min(length, kCallCost);
+  if (waits.bound) call.duration_ns = std::min(call.duration_ns, kCallCost);
   draft_.of_call[row] = Add(call);
   at_ = std::max(at_, host.end_ns(row));
-  if (waits.empty() && !unseen) return;
+  if (!waits.targets.empty() || waits.unseen) AddEndOfWait(row, waits);
+}
 
+void LaneWriter::AddEndOfWait(RowId row, const Waits& waits) {
+  const trace::HostSlices& host = input_.trace.host;
+  const ApiClass what = input_.calls[row];
   Task end;
   end.start_ns = host.end_ns(row);
   end.kind = TaskKind::kWait;
   end.row = row;
-  if (what == ApiClass::kFree && bound) FreeAfterWait(waits, end);
+  if (what == ApiClass::kFree && waits.bound) FreeAfterWait(waits, end);
   const Place place = Add(end);
-  if (unseen) draft_.edges.push_back({place, place, kNoRow, false, 0, kUnseenLap});
-  for (const WaitTarget& wait : waits) {
-    DraftEdge edge;
+  DraftEdge edge;
+  edge.to = place;
+  if (waits.unseen) {
+    edge.from = place;
+    edge.laps = kUnseenLap;
+    edge.ready_ns = end.start_ns;
+    draft_.edges.push_back(edge);
+  }
+  for (const auto& [wait, stands] : waits.targets) {
+    edge = {};
     edge.to = place;
-    const Repeated repeated = index_.InWindow(wait.work, draft_.window);
-    edge.from_work = repeated.work;
-    edge.laps = static_cast<std::uint8_t>(repeated.laps);
-    const Nanos done = input_.trace.device.end_ns(wait.work);
-    if (bound && wait.bound) edge.lag_ns = std::min(end.start_ns, host.end_ns(row)) - done;
+    edge.from_work = stands.work;
+    edge.laps = static_cast<std::uint8_t>(stands.laps);
+    const Nanos returned = std::min(end.start_ns, host.end_ns(row));
+    const Nanos done = index_.ReplayedEnd(wait.work);
+    if (wait.bound) {
+      edge.lag_ns = returned - done;
+      edge.waited_ns = host.duration_ns[row] - std::min(host.duration_ns[row], kCallCost);
+    }
+    edge.ready_ns = done + edge.lag_ns;
     // A copy of pageable memory is staged: the call may return before the device has it all.
     if (index_.WorkOf(row) == wait.work && !wait.bound && what == ApiClass::kBlockingCopy) {
       edge.from_start = true;

@@ -2,9 +2,11 @@
 #include "replay/shared_device.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "analyze/work_class.h"
+#include "replay/stream_groups.h"
 
 namespace hone::replay {
 namespace {
@@ -15,11 +17,10 @@ using trace::RowId;
 // alone; and a stream takes part where it shares this much of its own.
 constexpr double kLeastShared = 0.05, kLeastOfStream = 0.25;
 
-// Calls span(begin, end, active) for every stretch in which the same pieces of `work` run.
-// `work` is by start.
-template <typename Active, typename Span>
-void Sweep(const trace::DeviceWork& device, const std::vector<RowId>& work, Active& active,
-           const Span& span) {
+// Tells `active` of every start and end, and of the time that passes between them. `work` is by
+// start.
+template <typename Active>
+void Sweep(const trace::DeviceWork& device, const std::vector<RowId>& work, Active& active) {
   std::vector<RowId> by_end = work;
   std::sort(by_end.begin(), by_end.end(),
             [&](RowId a, RowId b) { return device.end_ns(a) < device.end_ns(b); });
@@ -29,7 +30,7 @@ void Sweep(const trace::DeviceWork& device, const std::vector<RowId>& work, Acti
     const Nanos end = device.end_ns(by_end[ended]);
     const bool starts = started < work.size() && device.start_ns[work[started]] <= end;
     const Nanos next = starts ? device.start_ns[work[started]] : end;
-    if (next > now && now != INT64_MIN) span(now, next);
+    if (next > now && now != INT64_MIN) active.Pass(next - now);
     now = next;
     if (starts) {
       active.Start(work[started++]);
@@ -103,50 +104,45 @@ class Parts {
 SharedDevice::SharedDevice(const trace::Trace& trace, const analyze::WorkClasses& classes)
     : trace_(trace), leader_(trace.streams.size()) {
   std::iota(leader_.begin(), leader_.end(), std::uint16_t{0});
-  const trace::DeviceWork& device = trace.device;
-  std::vector<RowId> devices;
-  for (const trace::Stream& stream : trace.streams) devices.push_back(stream.device);
-  std::sort(devices.begin(), devices.end());
-  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
-  for (const RowId one : devices) {
-    if (std::count_if(trace.streams.begin(), trace.streams.end(),
-                      [&](const trace::Stream& s) { return s.device == one; }) < 2) {
-      continue;
-    }
-    std::vector<RowId> kernels;
-    bool communicates = false;
-    for (RowId w = 0; w < device.size(); ++w) {
-      if (trace.streams[device.stream[w]].device != one) continue;
-      communicates = communicates || classes.IsCommunication(w);
-      if (classes[w] == analyze::WorkClass::kCompute) kernels.push_back(w);
-    }
-    if (communicates) continue;
-    Overlap overlap(device, trace.streams.size());
-    Sweep(device, kernels, overlap, [&](Nanos begin, Nanos end) { overlap.Pass(end - begin); });
-    if (!overlap.AnyShared()) continue;
+  const StreamGroups groups(trace);
+  std::vector<std::vector<RowId>> work(groups.size());
+  std::vector<std::uint8_t> alone(groups.size(), 0);
+  for (std::size_t g = 0; g < groups.size(); ++g) alone[g] = groups.Streams(g).size() < 2 ? 1 : 0;
+  for (RowId w = 0; w < trace.device.size(); ++w) {
+    const std::uint16_t group = groups.Of(trace.device.stream[w]);
+    if (classes.IsCommunication(w)) alone[group] = 1;
+    if (alone[group] == 0) work[group].push_back(w);
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (alone[g] == 0) Share(classes, work[g]);
+  }
+}
 
-    std::vector<RowId> work;
-    std::uint16_t leader = UINT16_MAX;
-    for (RowId w = 0; w < device.size(); ++w) {
-      const std::uint16_t stream = device.stream[w];
-      if (trace.streams[stream].device != one || !overlap.Shares(stream)) continue;
-      leader = std::min(leader, stream);
-      work.push_back(w);
-    }
-    for (const RowId w : work) leader_[device.stream[w]] = leader;
-    std::vector<double> part(device.size());
-    Parts parts(part);
-    Sweep(device, work, parts, [&](Nanos begin, Nanos end) { parts.Pass(end - begin); });
-    if (start_ns_.empty()) {
-      start_ns_.assign(device.start_ns.begin(), device.start_ns.end());
-      duration_ns_.assign(device.duration_ns.begin(), device.duration_ns.end());
-    }
-    Nanos end = INT64_MIN;
-    for (const RowId w : work) {
-      start_ns_[w] = std::max(start_ns_[w], end);
-      duration_ns_[w] = static_cast<Nanos>(part[w]);
-      end = start_ns_[w] + duration_ns_[w];
-    }
+void SharedDevice::Share(const analyze::WorkClasses& classes, std::vector<RowId> work) {
+  const trace::DeviceWork& device = trace_.device;
+  std::vector<RowId> kernels;
+  std::copy_if(work.begin(), work.end(), std::back_inserter(kernels),
+               [&](RowId w) { return classes[w] == analyze::WorkClass::kCompute; });
+  Overlap overlap(device, trace_.streams.size());
+  Sweep(device, kernels, overlap);
+  if (!overlap.AnyShared()) return;
+
+  std::erase_if(work, [&](RowId w) { return !overlap.Shares(device.stream[w]); });
+  std::uint16_t leader = UINT16_MAX;
+  for (const RowId w : work) leader = std::min(leader, device.stream[w]);
+  for (const RowId w : work) leader_[device.stream[w]] = leader;
+  if (start_ns_.empty()) {
+    start_ns_.assign(device.start_ns.begin(), device.start_ns.end());
+    duration_ns_.assign(device.duration_ns.begin(), device.duration_ns.end());
+    part_.resize(device.size());
+  }
+  Parts parts(part_);
+  Sweep(device, work, parts);
+  Nanos end = INT64_MIN;
+  for (const RowId w : work) {
+    start_ns_[w] = std::max(start_ns_[w], end);
+    duration_ns_[w] = static_cast<Nanos>(part_[w]);
+    end = start_ns_[w] + duration_ns_[w];
   }
 }
 

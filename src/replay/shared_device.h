@@ -19,8 +19,9 @@ namespace hone::replay {
 
 class SharedDevice {
  public:
-  // Linear but for a sort of ends. A device that also communicates is left as it is: what waits for
-  // other ranks would hold up what does not.
+  // Linear but for a sort of ends. Streams of another process are left alone, since its work is not
+  // replayed, and so is a device that communicates: what waits for other ranks would hold up what
+  // does not.
   SharedDevice(const trace::Trace& trace, const analyze::WorkClasses& classes);
 
   // The stream whose lane it is on: its own where it shares nothing.
@@ -33,10 +34,16 @@ class SharedDevice {
   }
   Nanos EndOf(trace::RowId work) const { return StartOf(work) + DurationOf(work); }
 
+  // Whether it is replayed at another time than it ran.
+  bool IsMoved(trace::RowId work) const { return StartOf(work) != trace_.device.start_ns[work]; }
+
  private:
+  void Share(const analyze::WorkClasses& classes, std::vector<trace::RowId> work);
+
   const trace::Trace& trace_;
   std::vector<std::uint16_t> leader_;          // by stream
   std::vector<Nanos> start_ns_, duration_ns_;  // by work; empty: nothing is shared
+  std::vector<double> part_;                   // by work
 };
 
 }  // namespace hone::replay

@@ -2,6 +2,7 @@
 #include "replay/shared_device.h"
 
 #include "replay/replayed_test.h"
+#include "replay/simulate.h"
 
 namespace hone::replay {
 namespace {
@@ -34,6 +35,30 @@ TEST(SharedDevice, StreamsThatHardlyMeetKeepTheirLanes) {
   EXPECT_NE(r.At(r.Kernel("first")).lane, r.At(r.Kernel("second")).lane);
   EXPECT_EQ(r.At(r.Kernel("first")).duration_ns, 1000 * kUs);
   EXPECT_EQ(r.At(r.Kernel("second")).duration_ns, 1000 * kUs);
+}
+
+// Another process on the same device is not replayed: its kernels take nothing away.
+TEST(SharedDevice, StreamsOfAnotherProcessAreNotShared) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 1, 4000);
+  sketch.Launch(1010, 1).Kernel(1100, 2100, 1, 7, "own");
+  sketch.Kernel(1300, 2300, 0, 20, "foreign");
+  sketch.builder().trace().streams.back().process = sketch.builder().ProcessFor(77);
+  const Replayed r(std::move(sketch));
+  EXPECT_EQ(r.At(r.Kernel("own")).duration_ns, 1000 * kUs);
+}
+
+// The host waits for the shorter of two that run at once, and returns long before the replay has
+// come to it: the time stays with the call.
+TEST(SharedDevice, AWaitForWorkThatIsReplayedLaterKeepsItsTime) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 1, 4000);
+  sketch.Launch(1010, 1).Kernel(1100, 3100, 1, 7, "long");
+  sketch.Launch(1020, 2).Kernel(1200, 2200, 2, 20, "short");
+  sketch.Call("cudaStreamSynchronize", 1030, 2205, 3);
+  const Replayed r(std::move(sketch));
+  ASSERT_EQ(r.At(r.Kernel("long")).lane, r.At(r.Kernel("short")).lane);
+  EXPECT_EQ(ReplayWindow(r.graph(), Plan(r.graph())), 4000 * kUs);
 }
 
 TEST(SharedDevice, CollectivesWaitForOtherRanksAndAreLeftAlone) {

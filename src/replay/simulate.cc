@@ -34,7 +34,7 @@ class Simulation {
       if (plan_.held[t] != Held::kByNone) {
         for (const Edge& edge : graph_.EdgesOf(t)) {
           if (!plan_.Holds(graph_, t, edge)) continue;
-          start = std::max(start, edge.laps > 0 ? FromBefore(edge, t) : From(edge) + edge.lag_ns);
+          start = std::max(start, edge.laps > 0 ? FromBefore(edge) : From(edge) + edge.lag_ns);
         }
       }
       // Nothing holds it: it starts where it was measured.
@@ -81,9 +81,8 @@ class Simulation {
   Nanos From(const Edge& edge) const {
     return edge.from_start ? start_[edge.from] : end_[edge.from];
   }
-  Nanos FromBefore(const Edge& edge, TaskId to) const {
-    if (edge.laps > earlier_ends_.size())
-      return passes_ == 1 ? graph_.tasks[to].start_ns : INT64_MIN;
+  Nanos FromBefore(const Edge& edge) const {
+    if (edge.laps > earlier_ends_.size()) return passes_ == 1 ? edge.ready_ns : INT64_MIN;
     return earlier_ends_[earlier_ends_.size() - edge.laps][edge.from] + edge.lag_ns;
   }
 

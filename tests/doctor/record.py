@@ -254,7 +254,7 @@ def profile(program, deadline, options, record):
     for word in list(program.variants):
         settings = options.settings if word == "bad" else options.fixed_settings
         settings = [record["keep"]] if options.kept_only else settings
-        for setting in program.label.get("settings", settings):
+        for setting in program.label.get("settings", settings) if settings else []:
             if word not in program.variants:
                 break
             stem = program.name + (".fixed" if word == "fixed" else "")
@@ -318,7 +318,7 @@ def record_program(program, options, after_timing):
     else:
         after_timing()
         profile(program, deadline, options, record)
-        if options.settings or options.fixed_settings:
+        if record["profiled_ms"]:
             options.shared.end()
     program.end()
     record["seconds"] = round(time.monotonic() - began, 1)
@@ -409,8 +409,10 @@ def parse_options():
 
 def choose(options):
     paths = sorted((HERE / options.set).glob("*.py"))
-    if options.hone:
-        paths = [path for path in paths if read_label(path)[0].get("ranks", 1) == 1]
+    if options.hone or options.pair:  # one process, with the variables of this one
+        labels = {path: read_label(path)[0] for path in paths}
+        paths = [path for path in paths if labels[path].get("ranks", 1) == 1
+                 and not (options.pair and "env" in labels[path])]
     if options.only:
         wanted = options.only.split(",")
         unknown = set(wanted) - {path.stem for path in paths}
@@ -448,7 +450,8 @@ def finish(record, options, tars):
     tars.add(target, True)
     for name in record["traces"]:
         tars.add(options.out / name, options.hone or is_kept(name, record), name)
-    for log in options.scratch.glob(f"{record['name']}.*.log"):
+    logs = [*options.scratch.glob(f"{record['name']}.*.log"), *options.scratch.glob("shared.*.log")]
+    for log in logs:
         if record["errors"]:
             print("".join(f"    {line}\n" for line in log.read_text().splitlines()[-4:]), end="")
             tars.add(log, True)

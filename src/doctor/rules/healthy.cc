@@ -42,7 +42,7 @@ double OperatorShare(const replay::Model& model) {
 constexpr double kWorthHalf = 1.15;
 
 // Matrix work in TF32 is nothing wrong, and half precision may still be the largest gain there is.
-void OfferBfloat16(const replay::WhatIf& whatif, Finding& finding) {
+void OfferBfloat16(const replay::WhatIf& whatif, bool trains, Finding& finding) {
   if (!whatif.Find("bf16-autocast")) return;
   const double bare = whatif.bare().likely_ns;
   const replay::Prediction half = whatif.Predict({"bf16-autocast"});
@@ -57,9 +57,9 @@ void OfferBfloat16(const replay::WhatIf& whatif, Finding& finding) {
           "take {:.1f} ({:.1f}–{:.1f}), {:.1f}x",
           bare / 1e6, half.likely_ns / 1e6, half.low_ns / 1e6, half.high_ns / 1e6, gain));
   finding.remedy = fmt::format(
-      "with torch.autocast(\"cuda\", torch.bfloat16):   # {:.1f}x predicted; watch the loss\n"
-      "    loss = criterion(model(x), y)\n",
-      gain);
+      "with torch.autocast(\"cuda\", torch.bfloat16):   # {:.1f}x predicted; watch {}\n    {}\n",
+      gain, trains ? "the loss" : "the results",
+      trains ? "loss = criterion(model(x), y)" : "y = model(x)");
 }
 
 // How near the rows of the roofline come to it, of matrix work or of the rest; absent: no shapes,
@@ -138,7 +138,7 @@ Judgement JudgeHealthy(const Case& the_case, const std::vector<Finding>& others)
                                Percent(*compute))));
   finding.remedy =
       "# next: less work or faster hardware; hone whatif --list shows what can still be asked\n";
-  OfferBfloat16(*the_case.whatif, finding);
+  OfferBfloat16(*the_case.whatif, Trains(the_case), finding);
   finding.recoverable_ns = 0.0;
   finding.speedup = 1.0;
   return Judgement::Fires(std::move(finding));

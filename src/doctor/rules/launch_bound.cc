@@ -25,11 +25,11 @@ void OfferLargerBatch(const replay::WhatIf& whatif, bool trains, Finding& findin
   }
   const char* what = trains ? "samples/s" : "requests/s";
   finding.instead.push_back({kOther, larger, gain});
-  finding.evidence.push_back(fmt::format("{:.1f}x the {} predicted with a batch {:.0f} times as large",
-                                         gain, what, larger.samples));
+  finding.evidence.push_back(fmt::format(
+      "{:.1f}x the {} predicted with a batch {:.0f} times as large", gain, what, larger.samples));
   finding.remedy +=
-      fmt::format("# or a batch {:.0f} times as large: {:.1f}x the {} predicted{}\n", larger.samples,
-                  gain, what, trains ? "; it changes the training" : "");
+      fmt::format("# or a batch {:.0f} times as large: {:.1f}x the {} predicted{}\n",
+                  larger.samples, gain, what, trains ? "; it changes the training" : "");
 }
 
 }  // namespace

@@ -14,10 +14,8 @@ using trace::kNoRow;
 using trace::RowId;
 
 // Bytes an element, against four in and four out: half of both; a cast; two tensors of which one is
-// half, into fp32. Kernels that take two types do not load four elements at a time: 2.5 TB/s where
-// the others reach 4.4 (residual additions of a RoBERTa, H200).
-constexpr double kHalfLeft = 0.5, kCastBytes = 6.0 / 8, kMixedBytes = 10.0 / 12;
-constexpr double kMixedLeft = kMixedBytes * 4.4 / 2.5;
+// half, into fp32.
+constexpr double kHalfLeft = 0.5, kCastBytes = 6.0 / 8, kMixedLeft = 10.0 / 12;
 
 // What is known of one name, judged once.
 struct OpName {
@@ -180,6 +178,7 @@ class Follower {
     const std::string_view kernel = trace_.DeviceName(model_.graph().tasks[call.work.front()].row);
     if (name.role != AutocastRole::kPromotes || !now.float_beside || HasScalar(kernel)) return;
     call.left = kMixedLeft;
+    call.two_types = true;
     call.half = now.half = false;
   }
 
@@ -187,8 +186,8 @@ class Follower {
     const OpName& name = NameOf(call.op);
     if (name.role == AutocastRole::kNone) return;
     // The engine's own slice carries the number, or the gradient's function inside it.
-    const std::int64_t link = trace_.host.link[model_.lineage().top_op[call.op]];
-    const std::int64_t sequence = link >= 0 ? link : numbers_.Of(call.op);
+    const std::int64_t of_engine = numbers_.Of(model_.lineage().top_op[call.op]);
+    const std::int64_t sequence = of_engine >= 0 ? of_engine : numbers_.Of(call.op);
     const auto found = by_sequence_.find(sequence);
     const bool product = name.role == AutocastRole::kHalf;
     if (product) call.kind = name.convolution ? CallKind::kConvolution : CallKind::kProduct;
@@ -198,9 +197,7 @@ class Follower {
     // Gradients that meet are added in the residual stream's type, which is the forward's.
     call.half = product || forward.half;
     if (name.batch_norm) call.kind = CallKind::kBatchNorm;
-    // Of two types in the forward pass, the backward one has the bytes and not the slow kernel.
-    if (!product)
-      call.left = forward.half ? kHalfLeft : forward.left > 1 ? kMixedBytes : forward.left;
+    if (!product) call.left = forward.half ? kHalfLeft : forward.left;
     // Each cast is cast back, once.
     if (std::exchange(returned_[found->second], true)) return;
     call.casts = forward.casts;

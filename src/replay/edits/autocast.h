@@ -30,11 +30,12 @@ struct AutocastCall {
   std::vector<TaskId> work;  // in launch order
   CallKind kind = CallKind::kStream;
   bool backward = false;
-  bool half = false;   // products: runs in bfloat16
-  double left = 1;     // streams: of the bytes, what is left
-  int casts = 0;       // kernels that are added, parameters' and activations'
-  int parameters = 0;  // of these
-  double cast_ns = 0;  // what casting the activations takes, by the kernels beside it
+  bool half = false;       // products: runs in bfloat16
+  double left = 1;         // streams: of the bytes, what is left
+  bool two_types = false;  // streams: one of two tensors is half
+  int casts = 0;           // kernels that are added, parameters' and activations'
+  int parameters = 0;      // of these
+  double cast_ns = 0;      // what casting the activations takes, by the kernels beside it
 };
 
 // Operators of the model's own passes in the order of their calls, each followed by type; those of

@@ -126,7 +126,9 @@ TEST(Autocast, ResidualsOfTransformersStayFloatAndThoseOfConvolutionsDoNot) {
                             10'000);
   const std::vector<AutocastCall> calls = transformer.Follow(6);
   EXPECT_DOUBLE_EQ(calls[3].left, 0.5) << "a number has no type of its own";
-  EXPECT_NEAR(calls[4].left, 10.0 / 12 * 4.4 / 2.5, 1e-9) << "two bytes and four in, four out";
+  EXPECT_NEAR(calls[4].left, 10.0 / 12, 1e-9) << "two bytes and four in, four out";
+  EXPECT_TRUE(calls[4].two_types);
+  EXPECT_FALSE(calls[3].two_types);
   EXPECT_DOUBLE_EQ(calls[5].left, 1);
   const Program convolutions(
       {{"aten::cudnn_convolution", kSgemm}, {"aten::cudnn_batch_norm"}, {"aten::add"}}, 10'000);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "analyze/roofline.h"
 #include "replay/edits/autocast.h"
 #include "replay/edits/batch_norm_parts.h"
 #include "replay/edits/convolution_times.h"
@@ -30,6 +31,9 @@ constexpr Range3 kOfSaved = {0.75, 1.0, 1.05};
 // Part of that where elements are not loaded several at a time (tensors that are broadcast, gates
 // of an EfficientNet: 13.5 ms to 11.0) and in sums.
 constexpr double kOneByOne = 0.45, kReduced = 0.5;
+// Kernels that take two types do not load four elements at a time either: 2.5 TB/s where the others
+// reach 4.4 (residual additions of a RoBERTa, H200).
+constexpr Range3 kOfTwoTypes = {2.0, 4.4 / 2.5, 1.3};
 // A kernel over few elements is latency (as in unfused-optimizer).
 constexpr double kKernelLatencyNs = 1'500;
 // A cast on the host, in operators over one tensor: 17.4 us against 14.4 forward and 23.4 against
@@ -63,10 +67,6 @@ constexpr double kLeastWithOperators = 0.5;
 bool IsHalfAlready(Precision precision) {
   return precision == Precision::kBf16 || precision == Precision::kFp16 ||
          precision == Precision::kFp8 || precision == Precision::kFp4;
-}
-bool IsMatrix(KernelFamily family) {
-  return family == KernelFamily::kMatmul || family == KernelFamily::kConvolution ||
-         family == KernelFamily::kAttention;
 }
 
 struct Target {
@@ -196,10 +196,12 @@ class Finder {
     return {1 / (1 + of.least * (gain - 1)), 1 / (1 + of.likely * (gain - 1)),
             1 / (1 + of.most * (gain - 1))};
   }
-  Range3 LeftOfBytes(double left, RowId work) const {
+  Range3 LeftOfStream(const AutocastCall& call, RowId work) const {
+    double left = call.kind == CallKind::kStream ? call.left : 0.5;
     const std::string_view name = model_.trace().DeviceName(work);
-    if (name.find("::elementwise_kernel<") != std::string_view::npos)
-      left = 1 - kOneByOne * (1 - left);
+    const bool one_by_one = name.find("::elementwise_kernel<") != std::string_view::npos;
+    if (call.two_types && !call.backward && !one_by_one) return Scaled(kOfTwoTypes, left);
+    if (one_by_one) left = 1 - kOneByOne * (1 - left);
     if (name.find("reduce_kernel<") != std::string_view::npos) left = 1 - kReduced * (1 - left);
     return {1 - kOfSaved.least * (1 - left), 1 - kOfSaved.likely * (1 - left),
             1 - kOfSaved.most * (1 - left)};
@@ -208,21 +210,24 @@ class Finder {
     return {of.least * left, of.likely * left, of.most * left};
   }
 
+  double TimeOf(const AutocastCall& call) const {
+    double time = 0;
+    for (const TaskId task : call.work) {
+      time += static_cast<double>(model_.graph().tasks[task].duration_ns);
+    }
+    return time;
+  }
+
   // A call as a whole: conversions are launched beside the product.
   struct Left {
     Range3 left = {1, 1, 1};
     double layout = 0;
   };
   Left OfConvolution(const AutocastCall& call) const {
-    double time = 0;
-    bool plain = false;
-    for (const TaskId task : call.work) {
-      const Task& kernel = model_.graph().tasks[task];
-      const KernelTraits& traits = model_.Traits(kernel.row);
-      time += static_cast<double>(kernel.duration_ns);
-      plain = plain || (traits.family == KernelFamily::kConvolution &&
-                        traits.matrix_unit != MatrixUnit::kYes);
-    }
+    const double time = TimeOf(call);
+    const bool plain = std::any_of(call.work.begin(), call.work.end(), [&](TaskId task) {
+      return RunsOnPlainCores(model_.Traits(model_.graph().tasks[task].row));
+    });
     const auto shaped = convolutions_.Find(call.op);
     if (!shaped) {
       const Range3& over = nchw_ ? kConvolutionFirst : kConvolutionLast;
@@ -236,8 +241,10 @@ class Finder {
     const double half = nchw_ ? convolutions_.Of(*shaped, Format::kHalf) : last;
     // What a call on matrix units takes longer or less long than the roofline says, it does in
     // either type.
+    const bool measured = plain || peaks_.tf32 <= 0;
     const double as_run =
-        plain ? time : convolutions_.Of(*shaped, nchw_ ? Format::kTf32 : Format::kTf32Last);
+        measured ? time : convolutions_.Of(*shaped, nchw_ ? Format::kTf32 : Format::kTf32Last);
+    if (as_run <= 0) return {};
     return {Scaled(kOfConvolution, half / as_run), std::max(0.0, 1 - last / half)};
   }
 
@@ -246,10 +253,8 @@ class Finder {
     if (tensor <= 0 || bandwidth_ <= 0) {
       return {nchw_ ? kBatchNormFirst : kBatchNormLast, nchw_ ? 1 - kBatchNormLast.likely : 0};
     }
-    double time = 0;
-    for (const TaskId task : call.work) {
-      time += static_cast<double>(model_.graph().tasks[task].duration_ns);
-    }
+    const double time = TimeOf(call);
+    if (time <= 0) return {};
     const double bytes = 2 * tensor;
     const double last = call.backward ? kNormBackward.LastNs(bytes, bandwidth_)
                                       : kNormStatistics.LastNs(bytes, bandwidth_) +
@@ -266,21 +271,30 @@ class Finder {
     const KernelTraits& traits = model_.Traits(kernel.row);
     if (IsHalfAlready(traits.precision)) return;
     Target target{task, {1, 1, 1}, 0, call.half};
-    if (call.half && IsMatrix(traits.family)) {
+    if (call.half && analyze::IsMatrixFamily(traits.family)) {
       found_.matrix_ns += static_cast<double>(kernel.duration_ns);
     }
     if (IsWhole(call)) {
       target.left = of_call.left;
       target.layout = of_call.layout;
     } else if (call.kind == CallKind::kProduct && traits.family == KernelFamily::kAttention) {
-      target.left = Scaled(kOfFusedAttention, products_.FusedAttentionInHalf(kernel) /
-                                                  static_cast<double>(kernel.duration_ns));
+      if (kernel.duration_ns <= 0) return;
+      target.left =
+          Scaled(kOfFusedAttention, products_.FusedAttentionInHalf(kernel, Attention(call)) /
+                                        static_cast<double>(kernel.duration_ns));
     } else if (call.kind == CallKind::kProduct && traits.family == KernelFamily::kMatmul) {
       target.left = LeftOfGain(products_.Of(kernel));
     } else {
-      target.left = LeftOfBytes(call.kind == CallKind::kStream ? call.left : 0.5, kernel.row);
+      target.left = LeftOfStream(call, kernel.row);
     }
     if (target.left.likely != 1 || target.half) found_.targets.push_back(target);
+  }
+
+  std::size_t Attention(const AutocastCall& call) const {
+    return static_cast<std::size_t>(
+        std::count_if(call.work.begin(), call.work.end(), [&](TaskId task) {
+          return model_.Traits(model_.graph().tasks[task].row).family == KernelFamily::kAttention;
+        }));
   }
 
   bool IsWhole(const AutocastCall& call) const {
@@ -300,10 +314,8 @@ class Finder {
       cast.parameters_ns = 6 * products_.SmallerMatrix(call.op) / bandwidth_;
     }
     // Where shapes do not tell, by the kernels beside it.
-    const double given = products_.FirstTensor(call.op);
-    if (cast.streams_ns > 0 && given > 0 && bandwidth_ > 0) {
-      cast.streams_ns = 6 * given / bandwidth_;
-    }
+    const double given = cast.streams_ns > 0 ? products_.FirstTensor(call.op) : 0;
+    if (given > 0 && bandwidth_ > 0) cast.streams_ns = 6 * given / bandwidth_;
     found_.casts.push_back(cast);
   }
 
@@ -325,7 +337,7 @@ std::string WhyNot(const Model& model) {
     const auto duration = static_cast<double>(task.duration_ns);
     all += duration;
     if (model.trace().device.op[task.row] != kNoRow) with_operator += duration;
-    if (!IsMatrix(traits.family)) continue;
+    if (!analyze::IsMatrixFamily(traits.family)) continue;
     matrix += duration;
     if (IsHalfAlready(traits.precision)) half += duration;
   }

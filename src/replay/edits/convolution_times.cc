@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
 #include "analyze/flops.h"
 #include "replay/edits/product_gains.h"
@@ -49,19 +50,27 @@ constexpr std::array<std::array<double, 2>, 4> kGroupedPasses = {
 constexpr std::array<std::array<double, 2>, 4> kDepthwisePasses = {
     {{2.8, 8.7}, {2.3, 4.3}, {1.6, 3.4}, {2.3, 4.3}}};
 
-bool IsConvolution(std::string_view op) { return op.find("conv") != std::string_view::npos; }
-
 }  // namespace
+
+bool IsConvolution(std::string_view op) {
+  return op.find("conv") != std::string_view::npos && op.find("convert") == std::string_view::npos;
+}
+
+bool RunsOnPlainCores(const analyze::KernelTraits& traits) {
+  return traits.matrix_unit == analyze::MatrixUnit::kNo &&
+         traits.precision == analyze::Precision::kFp32;
+}
 
 ConvolutionTimes::ConvolutionTimes(const Model& model, const analyze::ModelledCalls* calls)
     : model_(model), calls_(calls), bytes_per_ns_(ReachedBandwidth(*model.peaks())) {}
 
 // By the type of its first tensor.
-bool ConvolutionTimes::IsHalf(std::uint32_t detail) const {
+double ConvolutionTimes::ElementBytes(std::uint32_t detail) const {
   const trace::OpDetail& row = model_.trace().op_details[detail];
   const std::vector<ArgumentShape> arguments =
       analyze::ParseArguments(model_.trace().Name(row.dims), model_.trace().Name(row.types), {});
-  return !arguments.empty() && analyze::TypeBytes(arguments[0].type) == 2;
+  const int bytes = arguments.empty() ? 0 : analyze::TypeBytes(arguments[0].type);
+  return bytes > 0 ? bytes : 4;
 }
 
 std::optional<ConvolutionTimes::Call> ConvolutionTimes::Find(RowId op) const {
@@ -81,7 +90,7 @@ std::optional<ConvolutionTimes::Call> ConvolutionTimes::Find(RowId op) const {
   call.channels = entry.work.group_channels;
   call.flops = entry.work.flops;
   call.bytes = entry.work.bytes;
-  call.element_bytes = IsHalf(entry.detail) ? 2 : 4;
+  call.element_bytes = ElementBytes(entry.detail);
   return call;
 }
 

@@ -5,8 +5,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <string_view>
 
+#include "analyze/kernel_family.h"
 #include "analyze/modelled_calls.h"
 #include "replay/model.h"
 
@@ -18,6 +19,10 @@ enum class ConvolutionFormat : std::uint8_t {
   kTf32Last,  // channels last
   kHalfLast,
 };
+
+bool IsConvolution(std::string_view op);
+// fp32 on plain cores, where matrix units could do it.
+bool RunsOnPlainCores(const analyze::KernelTraits& traits);
 
 class ConvolutionTimes {
  public:
@@ -43,7 +48,7 @@ class ConvolutionTimes {
   double Of(const Call& call, ConvolutionFormat format) const;
 
  private:
-  bool IsHalf(std::uint32_t detail) const;
+  double ElementBytes(std::uint32_t detail) const;
 
   const Model& model_;
   const analyze::ModelledCalls* calls_;

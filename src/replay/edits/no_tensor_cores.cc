@@ -2,14 +2,11 @@
 // no-tensor-cores: fp32 matrix work as TF32; half precision with shapes that the units can take.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
-#include "replay/edits/autograd_numbers.h"
-#include "replay/edits/convolution_times.h"
 #include "replay/edits/edits.h"
+#include "replay/edits/plain_convolutions.h"
 #include "replay/edits/product_gains.h"
 
 namespace hone::replay {
@@ -17,7 +14,6 @@ namespace {
 
 using analyze::KernelFamily;
 using analyze::KernelTraits;
-using analyze::MatrixUnit;
 using analyze::Precision;
 using trace::kNoRow;
 using trace::RowId;
@@ -28,19 +24,6 @@ constexpr double kAlign1Gain = 5.5, kAlign2Gain = 2.5;
 // Of a prediction's gain beyond 1, the least and the most.
 constexpr Range3 kOfGain = {0.65, 1.0, 1.3};
 
-// On plain cores a convolution may be a chain of transforms and products (23 launches of a backward
-// call, 8 of a forward one, in a stack of 3x3 layers on an H200); on matrix units ResNet-50's take
-// 1 forward and 2 to 4 backward.
-constexpr std::uint32_t kForwardLaunches = 2, kBackwardLaunches = 4;
-// Transforms save multiplications, so such a chain gains less than a convolution that is one
-// product: of the 4.2 times of those, 3.2 in two stacks of 3x3 layers.
-constexpr double kTransformedShare = 3.2 / 4.2;
-// Both gradients against the forward product, on matrix units: 2.7 to 3.6 in convolutions of 1-d
-// and 3-d programs. On plain cores some take 6 to 124 times as long, by a badly chosen kernel, and
-// that goes with it.
-constexpr double kBackwardOfForward = 3.1;
-// Depthwise ones: forward no change, backward 1.0 to 1.8 in a ConvNeXt, by time 1.35.
-constexpr double kDepthwiseBackwardGain = 1.35;
 // Of the host code between the launches of one call, what goes with a launch.
 constexpr double kBetweenLaunches = 0.7;
 
@@ -96,100 +79,6 @@ class NoTensorCores : public Edit {
   const std::vector<TaskId> excess_;  // launches that go
 };
 
-// By the forward kernel, where no shapes tell.
-bool IsDepthwise(std::string_view kernel) {
-  return kernel.find("c1_k1") != std::string_view::npos ||
-         kernel.find("depthwise") != std::string_view::npos;
-}
-bool IsConvolution(std::string_view op) { return op.find("conv") != std::string_view::npos; }
-
-std::uint32_t LaunchesOnUnits(std::string_view convolution) {
-  const bool backward = convolution.find("backward") != std::string_view::npos;
-  return backward ? kBackwardLaunches : kForwardLaunches;
-}
-
-// Convolution calls that run on plain cores; everything they launch goes faster together, the
-// transforms and copies around the product included.
-class PlainConvolutions {
- public:
-  PlainConvolutions(const Model& model, const analyze::ModelledCalls* shapes)
-      : model_(model),
-        times_(model, shapes),
-        numbers_(model.trace()),
-        usual_gain_(ConvolutionGain(*model.peaks())),
-        calls_(model.trace().host.size()) {
-    const ForwardCalls forward = ReadCalls();
-    for (RowId op = 0; op < calls_.size(); ++op) {
-      if (calls_[op].plain) calls_[op].gain = GainOf(op, forward);
-    }
-  }
-
-  bool Has(RowId op) const { return op != kNoRow && calls_[op].plain; }
-  double GainOf(RowId op) const { return calls_[op].gain; }
-
- private:
-  struct Call {
-    bool plain = false;
-    std::uint32_t launches = 0;
-    double time_ns = 0;
-    double gain = 1;
-  };
-  struct Forward {
-    double time_ns = 0;
-    bool depthwise = false;
-  };
-  using ForwardCalls = std::unordered_map<std::int64_t, Forward>;  // by number of the autograd node
-
-  ForwardCalls ReadCalls() {
-    const trace::Trace& trace = model_.trace();
-    ForwardCalls forward;
-    for (const Task& task : model_.graph().tasks) {
-      if (task.kind != TaskKind::kKernel) continue;
-      const RowId op = trace.device.op[task.row];
-      const KernelTraits& traits = model_.Traits(task.row);
-      if (op == kNoRow || !IsConvolution(trace.HostName(op))) continue;
-      Call& call = calls_[op];
-      ++call.launches;
-      call.time_ns += static_cast<double>(task.duration_ns);
-      if (traits.matrix_unit == MatrixUnit::kNo && traits.precision == Precision::kFp32) {
-        call.plain = true;
-      }
-      if (numbers_.Of(op) < 0 || IsBackward(op)) continue;
-      Forward& known = forward[numbers_.Of(op)];
-      known.time_ns += static_cast<double>(task.duration_ns);
-      known.depthwise = known.depthwise || IsDepthwise(trace.DeviceName(task.row));
-    }
-    return forward;
-  }
-
-  bool IsBackward(RowId op) const {
-    return model_.trace().HostName(op).find("backward") != std::string_view::npos;
-  }
-  double GainOf(RowId op, const ForwardCalls& forward) const {
-    const Call& call = calls_[op];
-    if (const auto shaped = times_.Find(op)) {
-      if (shaped->kind == ConvolutionTimes::Kind::kDepthwise) {
-        return shaped->backward ? kDepthwiseBackwardGain : 1;
-      }
-      return std::max(1.0, call.time_ns / times_.Of(*shaped, ConvolutionFormat::kTf32));
-    }
-    const bool chain = call.launches > LaunchesOnUnits(model_.trace().HostName(op));
-    const double usual = chain ? kTransformedShare * usual_gain_ : usual_gain_;
-    const auto found = forward.find(numbers_.Of(op));
-    if (found == forward.end()) return usual;
-    if (found->second.depthwise) return IsBackward(op) ? kDepthwiseBackwardGain : 1;
-    if (!IsBackward(op)) return usual;
-    const double on_units = kBackwardOfForward * found->second.time_ns / usual_gain_;
-    return std::max(usual, call.time_ns / on_units);
-  }
-
-  const Model& model_;
-  const ConvolutionTimes times_;
-  const AutogradNumbers numbers_;
-  const double usual_gain_;
-  std::vector<Call> calls_;  // by host row
-};
-
 }  // namespace
 
 FoundEdit FindNoTensorCores(const Model& model) {
@@ -210,8 +99,7 @@ FoundEdit FindNoTensorCores(const Model& model) {
     const RowId op = model.trace().device.op[task.row];
     double gain = AlignmentGain(model, task.row, traits);
     if (has_tf32) {
-      const bool off =
-          traits.matrix_unit == MatrixUnit::kNo && traits.precision == Precision::kFp32;
+      const bool off = RunsOnPlainCores(traits);
       if (plain.Has(op)) {
         gain = plain.GainOf(op);
       } else if (off && traits.family == KernelFamily::kConvolution) {

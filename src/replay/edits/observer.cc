@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/median.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/hone_observer.h"
 
@@ -131,8 +130,9 @@ class Observer : public Edit {
     // Gaps say nothing of what frames cost.
     const bool stacks = info.with_stack == 1 || dispatch.frames > 0;
     const double gap_ns = stacks ? 0 : GapNs(model);
+    const bool shapes = info.record_shapes == 1 || model.facts().trust.present.shapes;
     if (gap_ns > 0) {
-      costs_ = CostsByGap(dispatch, info.record_shapes == 1 ? kShapesGaps : kLightGaps, gap_ns);
+      costs_ = CostsByGap(dispatch, shapes ? kShapesGaps : kLightGaps, gap_ns);
     } else {
       const bool full = stacks || info.record_shapes == 1 || info.profile_memory == 1;
       costs_ = CostsByShare(dispatch, full ? kFull : kLight);

@@ -32,8 +32,8 @@ constexpr double kMisalignedHalf = kReachedLarge / 5.5;
 constexpr double kConvolutionGain = 4.2;
 // An H200's ratio of TF32 to fp32 peak, at which that gain was measured.
 constexpr double kMeasuredRatio = 494.7 / 66.9;
-// Fused attention, forward and backward. In fp32 it runs on plain cores whatever is allowed, at 17
-// to 28 and 21 to 28 TFLOP/s of the 52 that an H200 reaches, in five programs; in bfloat16 at 130
+// Fused attention, forward and backward. In fp32 it reaches no more than plain cores do, 17 to 28
+// and 21 to 28 TFLOP/s of the 52 that an H200 reaches, in five programs; in bfloat16 at 130
 // (with dropout), 190 and 345 of 790, and at 130 and 190, small calls included.
 constexpr std::array<double, 2> kFusedFp32Reached = {0.45, 0.50};
 constexpr std::array<double, 2> kFusedHalfReached = {0.31, 0.25};
@@ -151,13 +151,17 @@ double ProductGains::Channels(RowId op) const {
   return dims.empty() ? 0 : static_cast<double>(dims[1]);
 }
 
-double ProductGains::FusedAttentionInHalf(const Task& task) const {
+double ProductGains::FusedAttentionInHalf(const Task& task, std::size_t kernels) const {
   const RowId op = model_.trace().device.op[task.row];
-  const std::size_t pass =
+  const bool backward =
       op != kNoRow && model_.trace().HostName(op).find("backward") != std::string_view::npos;
-  const double flops =
-      kFusedFp32Reached[pass] * peaks_.fp32 * static_cast<double>(task.duration_ns);
-  return kFusedLatencyNs[pass] + flops / (kFusedHalfReached[pass] * peaks_.bf16);
+  const std::size_t pass = backward ? 1 : 0;
+  const auto recorded = static_cast<double>(task.duration_ns);
+  const double flops = kFusedFp32Reached[pass] * ReachedPeak(peaks_, peaks_.fp32) * recorded;
+  const double half =
+      kFusedLatencyNs[pass] / static_cast<double>(std::max<std::size_t>(1, kernels)) +
+      flops / (kFusedHalfReached[pass] * ReachedPeak(peaks_, peaks_.bf16));
+  return std::min(recorded, half);
 }
 
 // What a kernel without shapes must have computed in its time.

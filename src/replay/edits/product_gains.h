@@ -39,9 +39,9 @@ class ProductGains {
   // known. Of a backward one that is the gradient.
   double FirstTensor(trace::RowId op) const;
   double Channels(trace::RowId op) const;  // its second dimension
-  // Of a kernel of fused attention in fp32, on plain cores or with TF32: nanoseconds in half
-  // precision.
-  double FusedAttentionInHalf(const Task& task) const;
+  // Of a kernel of fused attention in fp32, one of `kernels` of its call: nanoseconds in half
+  // precision, never more than recorded.
+  double FusedAttentionInHalf(const Task& task, std::size_t kernels) const;
 
  private:
   enum : std::uint8_t { kUnseen, kNo, kYes };

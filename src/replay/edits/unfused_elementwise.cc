@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analyze/roofline.h"
 #include "replay/edits/chains.h"
 #include "replay/edits/edits.h"
 
@@ -41,7 +42,9 @@ class Opaque {
     for (const Task& task : model.graph().tasks) {
       if (task.kind != TaskKind::kKernel) continue;
       const RowId op = OpOf(task.row);
-      if (op != kNoRow && MultipliesMatrices(model.Traits(task.row).family)) of_library_[op] = 1;
+      if (op != kNoRow && analyze::IsMatrixFamily(model.Traits(task.row).family)) {
+        of_library_[op] = 1;
+      }
     }
   }
   bool operator()(RowId work) const {
@@ -50,13 +53,9 @@ class Opaque {
   }
 
  private:
-  static bool MultipliesMatrices(KernelFamily family) {
-    return family == KernelFamily::kMatmul || family == KernelFamily::kConvolution ||
-           family == KernelFamily::kAttention;
-  }
+  // All of a graph is launched by one call, whatever it was made of.
   RowId OpOf(RowId work) const {
-    const RowId call = model_.trace().device.api[work];
-    return call == kNoRow ? kNoRow : model_.lineage().op[call];
+    return model_.trace().device.graph[work] != 0 ? kNoRow : model_.trace().device.op[work];
   }
 
   const Model& model_;
