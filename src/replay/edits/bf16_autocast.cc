@@ -46,7 +46,8 @@ constexpr Range3 kOfCast = {1.3, 1.0, 0.7};
 // every bfloat16 one: ResNet-50's products alone take 5.0 ms in bfloat16, 14 with TF32 in NCHW:
 // 14 / (5.0 · 2.7) = 1.04 to 14 / 12, by its bytes; wide 3x3 ones (a denoiser) gain 2.0.
 constexpr Range3 kConvolutionLast = {1.3, 1.8, 2.0}, kConvolutionFirst = {0.8, 1.4, 2.0};
-constexpr double kConversionShare = 0.6;
+// Of what is left in NCHW, what channels last takes back: to 5.0 of 14 ms there, too.
+constexpr double kConversionShare = 1 - kConvolutionFirst.likely * 5.0 / 14;
 // Where shapes tell: of the time that the roofline says.
 constexpr Range3 kOfConvolution = {1.35, 1.0, 0.8};
 // Depthwise convolutions of an EfficientNet with channels last: 0.8 by time, 0.5 to 1 in most
