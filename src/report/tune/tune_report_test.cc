@@ -121,10 +121,10 @@ TEST(TuneReport, TheHeadlineHasTheRatesOfTheProof) {
 TEST(TuneReport, CommandsCanBePasted) {
   TuneResult result = Sample();
   result.command = {"python", "my train.py", "--name=it's"};
-  result.folder = "/tmp/out put";
+  result.folder = "/nowhere/out put";
   EXPECT_EQ(
       TuneNext(result)[0].first,
-      "hone run --recipe '/tmp/out put/recipe.json' -- python 'my train.py' '--name=it'\\''s'");
+      "hone run --recipe '/nowhere/out put/recipe.json' -- python 'my train.py' '--name=it'\\''s'");
 }
 
 TEST(TuneReport, HostileWordsStayWords) {
