@@ -37,10 +37,10 @@ test('a what-if switch changes the predicted step, and the link keeps it', async
     .poll(() => answer.innerText())
     .toMatch(/188 → 89\.0 ms a step \(86\.9–98\.6\), 2\.1x/);
   await page.getByRole('checkbox', { name: /matrix work runs on tensor cores/ }).check();
-  await expect.poll(() => answer.innerText()).toMatch(/188 → 45\.\d ms/);
+  await expect.poll(() => answer.innerText()).toMatch(/188 → 43\.\d ms/);
   await page.waitForFunction(() => location.hash.includes('fix=3'));
   await page.reload();
-  await expect.poll(() => answer.innerText()).toMatch(/188 → 45\.\d ms/);
+  await expect.poll(() => answer.innerText()).toMatch(/188 → 43\.\d ms/);
   await page.getByRole('button', { name: 'fix none' }).click();
   await expect.poll(() => answer.innerText()).toContain('Switch fixes on');
   await done();
