@@ -19,7 +19,7 @@ using trace::RowId;
 
 // A call takes its latency and the longer of its products and its bytes. Products reach a share of
 // the units' peak that grows with the fewer of the channels; bytes are those that must move at
-// least, conversions of layout and partial sums are in `passes`. Fitted to 699 calls of thirteen
+// least, conversions of layout and partial sums are in `passes`. Fitted to 699 calls of fourteen
 // programs on an H200 with cuDNN 9 (torchvision's, and 1-d, 2-d and 3-d ones of our own): the mean
 // error of a call, by time, is a fifth in NCHW and a seventh in channels-last order. kTf32Last is
 // one program, an EfficientNet.
