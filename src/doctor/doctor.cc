@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
+#include "doctor/half_precision.h"
 #include "doctor/rank.h"
 #include "doctor/rule.h"
 #include "doctor/rules/rules.h"
@@ -25,6 +27,19 @@ ReplayFacts Summarize(const replay::WhatIf& whatif) {
   facts.path_parts = replay::GroupPath(whatif.model(), facts.path);
   facts.together = Known<replay::Prediction>::Absent("no finding has a fix that can be predicted");
   return facts;
+}
+
+// On top of what the findings say, unless one of them offers it.
+Known<replay::Prediction> HalfOnTop(const std::vector<Finding>& findings,
+                                    const replay::WhatIf& whatif) {
+  std::vector<std::string_view> fixes;
+  for (const Finding& finding : findings) {
+    if (!finding.instead.empty()) {
+      return Known<replay::Prediction>::Absent("offered by the finding " + finding.id);
+    }
+    fixes.insert(fixes.end(), finding.fix.begin(), finding.fix.end());
+  }
+  return OfferHalfPrecision(whatif, std::move(fixes));
 }
 
 }  // namespace
@@ -58,6 +73,7 @@ Diagnosis Diagnose(const trace::Trace& trace, const analyze::Facts& facts,
   }
   diagnosis.replay = Summarize(*whatif);
   if (ranking.together) diagnosis.replay->together = ranking.together;
+  diagnosis.replay->half = HalfOnTop(diagnosis.findings, *whatif);
   return diagnosis;
 }
 

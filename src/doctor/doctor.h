@@ -32,6 +32,7 @@ struct ReplayFacts {
   replay::CriticalPath path;                 // as measured
   std::vector<replay::PathPart> path_parts;  // the same by name, largest first
   Known<replay::Prediction> together;        // with every finding's fix; absent: none has a model
+  Known<replay::Prediction> half;            // under bfloat16 autocast on top; absent: not offered
 };
 
 struct Diagnosis {

@@ -40,6 +40,8 @@ constexpr std::array kRelations = {
     Relation{"layout-conversion", "no-tensor-cores"},
     Relation{"unfused-elementwise", "naive-attention"},
     Relation{"unfused-elementwise", "layout-conversion"},
+    // Both are compiled away; where launching is what is slow, fewer kernels are a part of it.
+    Relation{"unfused-elementwise", "launch-bound", 1.0},
     Relation{"exposed-comm", "comm-unoverlapped"},
     // A late rank is a part of the time in collectives; it must be most of what they would give.
     Relation{"exposed-comm", "straggler", 0.6},
@@ -57,13 +59,15 @@ Severity SeverityOf(double share) {
   return share >= kMediumShare ? Severity::kMedium : Severity::kLow;
 }
 
-// What a finding counts for in the order, as a share of the bare step.
+// What a finding counts for in the order, as a share of the bare step. One without a predicted time
+// stands at the lower end of its severity, a low one in the middle: memory that is wasted is worth
+// no less than the smallest gain that is worth a sentence.
 double Weight(const Finding& finding, double bare_ns) {
   if (finding.recoverable_ns && bare_ns > 0) return *finding.recoverable_ns / bare_ns;
   switch (finding.severity) {
     case Severity::kHigh: return kHighShare;
     case Severity::kMedium: return kMediumShare;
-    case Severity::kLow: return kLeastShare;
+    case Severity::kLow: return (kLeastShare + kMediumShare) / 2;
     case Severity::kInfo: return 0;
   }
   return 0;

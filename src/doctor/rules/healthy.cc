@@ -7,6 +7,7 @@
 
 #include "analyze/roofline.h"
 #include "base/text.h"
+#include "doctor/half_precision.h"
 #include "doctor/rank.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
@@ -37,25 +38,19 @@ double OperatorShare(const replay::Model& model) {
   return static_cast<double>(ops.LengthWithin(window)) / static_cast<double>(window.length());
 }
 
-// What bfloat16 must give, by the cautious end of its prediction, to be named: predictions of it
-// were off by up to a sixth on programs that nothing was fitted to.
-constexpr double kWorthHalf = 1.15;
-
 // Matrix work in TF32 is nothing wrong, and half precision may still be the largest gain there is.
 void OfferBfloat16(const replay::WhatIf& whatif, bool trains, Finding& finding) {
-  if (!whatif.Find("bf16-autocast")) return;
-  const double bare = whatif.bare().likely_ns;
-  const replay::Prediction half = whatif.Predict({"bf16-autocast"});
-  if (half.likely_ns <= 0 || half.high_ns <= 0 || bare / half.high_ns < kWorthHalf) return;
-  const double gain = bare / half.likely_ns;
-  finding.instead.push_back({"bf16-autocast", half, gain});
+  const Known<replay::Prediction> half = OfferHalfPrecision(whatif, {});
+  if (!half) return;
+  const double bare = whatif.bare().likely_ns, gain = bare / half->likely_ns;
+  finding.instead.push_back({"bf16-autocast", *half, gain});
   finding.title = "nothing here is wrong, and half precision is left to try";
   finding.evidence.insert(
       finding.evidence.begin(),
       fmt::format(
           "under torch.autocast(\"cuda\", torch.bfloat16) a step of {:.1f} ms is predicted to "
           "take {:.1f} ({:.1f}–{:.1f}), {:.1f}x",
-          bare / 1e6, half.likely_ns / 1e6, half.low_ns / 1e6, half.high_ns / 1e6, gain));
+          bare / 1e6, half->likely_ns / 1e6, half->low_ns / 1e6, half->high_ns / 1e6, gain));
   finding.remedy = fmt::format(
       "with torch.autocast(\"cuda\", torch.bfloat16):   # {:.1f}x predicted; watch {}\n    {}\n",
       gain, trains ? "the loss" : "the results",

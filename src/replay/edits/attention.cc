@@ -59,6 +59,11 @@ Role RoleOf(std::string_view op) {
   return Role::kOther;
 }
 
+// A mask that hides scores, as a causal one does. What is added may be a bias as well.
+bool WritesOver(std::string_view op) {
+  return op.starts_with("aten::masked_fill") || op.starts_with("aten::where");
+}
+
 struct Launching {  // an operator that launches work, in call order
   RowId op = kNoRow;
   Role role = Role::kOther;
@@ -185,6 +190,9 @@ std::vector<Attention> FindAttention(const Model& model) {
       Attention attention;
       attention.softmax = list[i].op;
       attention.half = IsHalf(model, list[last]);
+      for (std::size_t k = first; k < i; ++k) {
+        attention.masked = attention.masked || WritesOver(model.trace().HostName(list[k].op));
+      }
       for (std::size_t k = first; k <= last; ++k) {
         attention.forward.insert(attention.forward.end(), list[k].work.begin(), list[k].work.end());
       }

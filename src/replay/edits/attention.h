@@ -20,6 +20,7 @@ struct Attention {
   std::vector<Stretch> forward_host, backward_host;
   trace::RowId softmax = trace::kNoRow;  // row of Trace::host
   bool half = false;                     // in fp16 or bf16
+  bool masked = false;                   // scores are written over before the softmax
 };
 
 // By the operators that launch work, in the order in which each thread calls them: a batched

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kBf16 = "nvjet_sm90_tst_128x128_64x6_2x1_v_bz_NTT";
 constexpr const char* kFp32 = "ampere_sgemm_128x64_nn";
+constexpr const char* kOther = "void at::native::vectorized_elementwise_kernel<8, F>(int)";
 
 // One step of 1 ms in which each operator launches one kernel; sequence numbers count from 1.
 class Calls {
@@ -19,7 +20,9 @@ class Calls {
   Calls() { fixture_.Annotation(0, kMillisecond, "ProfilerStep#1"); }
 
   Calls& Forward(const std::vector<const char*>& ops, const char* product = kBf16) {
-    for (const char* op : ops) Launch(op, product, ++sequence_, 1);
+    for (const std::string_view op : ops) {
+      Launch(op.data(), op.ends_with("mm") ? product : kOther, ++sequence_, 1);
+    }
     return *this;
   }
   // Its gradient on the engine's thread: an operator inside the engine's.
@@ -73,6 +76,17 @@ TEST(Attention, ASoftmaxBetweenTwoBatchedProducts) {
   EXPECT_EQ(found[0].forward.size(), 6U);  // from product to product
   EXPECT_TRUE(found[0].backward.empty());
   EXPECT_TRUE(found[0].half);
+}
+
+TEST(Attention, AMaskIsWhatWritesOverScores) {
+  for (const auto& [op, masked] :
+       {std::pair("aten::masked_fill_", true), std::pair("aten::where", true),
+        std::pair("aten::add", false), std::pair("aten::mul", false)}) {
+    const std::vector<Attention> found =
+        Calls().Forward({"aten::bmm", op, "aten::_softmax", "aten::bmm"}).Find();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].masked, masked) << op;
+  }
 }
 
 TEST(Attention, ThePrecisionIsThatOfTheProducts) {
@@ -197,6 +211,34 @@ TEST(NaiveAttention, TheHostTimeOfItsOperatorsGoesWithThem) {
     EXPECT_GT(left(least, 21'000, 131'000), left(likely, 21'000, 131'000));
     EXPECT_EQ(left(likely, 10'000, 16'000), 1);  // the layer before it
   });
+}
+
+// Kernels of 1 us each: what is left of attention on the device, in nanoseconds.
+Nanos FusedTime(const std::vector<const char*>& ops, const char* product) {
+  Nanos left = 0;
+  Calls().Forward(ops, product).With([&](const Model& model) {
+    const FoundEdit edit = FindNaiveAttention(model);
+    ASSERT_TRUE(edit.has_value()) << edit.why_not();
+    Plan plan(model.graph());
+    (*edit)->Apply(model, Guess::kLikely, plan);
+    for (TaskId t = 0; t < model.graph().tasks.size(); ++t) {
+      if (model.graph().tasks[t].kind == TaskKind::kKernel) left += plan.duration_ns[t];
+    }
+  });
+  return left;
+}
+
+TEST(NaiveAttention, InHalfPrecisionItTakesAShareOfItsProducts) {
+  const std::vector<const char*> masked = {"aten::bmm", "aten::div", "aten::masked_fill_",
+                                           "aten::_softmax", "aten::bmm"};
+  EXPECT_EQ(FusedTime(masked, kBf16), 700);
+  // Twice as much is computed where nothing is hidden, however much lies between the products.
+  EXPECT_EQ(FusedTime({"aten::bmm", "aten::_softmax", "aten::bmm"}, kBf16), 1'100);
+  EXPECT_EQ(
+      FusedTime({"aten::bmm", "aten::mul", "aten::add", "aten::_softmax", "aten::bmm"}, kBf16),
+      1'100);
+  // In fp32 all of it counts.
+  EXPECT_NEAR(static_cast<double>(FusedTime(masked, kFp32)), 5'000 / 2.1, 1);
 }
 
 // Recomputed in the backward pass (checkpointing): the engine's own operators are no attention of

@@ -9,7 +9,8 @@ double PlannedTime(std::span<const TaskId> work, const Plan& plan) {
   return time;
 }
 
-void ReplaceByOne(const Model& model, std::span<const TaskId> work, Nanos duration_ns, Plan& plan) {
+void ReplaceByOne(const Model& model, std::span<const TaskId> work, Nanos duration_ns,
+                  double dispatch, Plan& plan) {
   const Graph& graph = model.graph();
   for (std::size_t i = 1; i < work.size(); ++i) {
     plan.RemoveWork(work[i]);
@@ -17,7 +18,7 @@ void ReplaceByOne(const Model& model, std::span<const TaskId> work, Nanos durati
     if (call == trace::kNoRow || graph.of_host[call] == kNoTask) continue;
     // A graph launch carries many kernels; it stays.
     if (model.calls()[call] == analyze::ApiClass::kGraphLaunch) continue;
-    plan.RemoveLaunch(graph, graph.of_host[call], 0);
+    plan.RemoveLaunch(graph, graph.of_host[call], dispatch);
   }
   if (!work.empty()) plan.duration_ns[work[0]] = duration_ns;
 }

@@ -9,9 +9,10 @@
 
 namespace hone::replay {
 
-// The first work takes `duration_ns`; the others vanish together with their launches. The host code
-// before those stays.
-void ReplaceByOne(const Model& model, std::span<const TaskId> work, Nanos duration_ns, Plan& plan);
+// The first work takes `duration_ns`; the others vanish together with their launches and `dispatch`
+// of the host code that led up to each.
+void ReplaceByOne(const Model& model, std::span<const TaskId> work, Nanos duration_ns,
+                  double dispatch, Plan& plan);
 
 // Sum of planned durations.
 double PlannedTime(std::span<const TaskId> work, const Plan& plan);

@@ -16,8 +16,9 @@ namespace {
 constexpr Range3 kHostLeft = {0.5, 0.02, 0.0};
 // Between kernels of a graph, on top of their times as recorded one by one. Whole steps as graphs
 // without a recorder on an H200 took as long as their kernels' times and 0.07 us for each of 372,
-// 0.1 for each of 90, and no more at all for 150; under a recorder 0.4 to 1.4 lie between them.
-constexpr Range3 kGraphTurnaroundNs = {1'000, 100, 0};
+// 0.1 for each of 90, no more at all for 150, 0.3 for 346, 0.36 for 556, 0.46 for 1,987 and 0.5 for
+// 181; under a recorder 0.4 to 1.4 lie between them.
+constexpr Range3 kGraphTurnaroundNs = {1'000, 200, 0};
 // In a graph Adam must count its steps on the device (capturable): where it works parameter by
 // parameter, its seven kernels for one get eight more over single numbers.
 constexpr double kCapturablePerKernelNs = 1'500.0 * 8 / 7;

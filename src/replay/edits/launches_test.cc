@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits that take launches away: printing, convolutions on matrix units, a step as one graph.
+// Edits that take launches away: printing, convolutions on matrix units, chains that become one, a
+// step as one graph.
 #include <gtest/gtest.h>
 
 #include "analyze/facts.h"
@@ -82,7 +83,7 @@ std::size_t KernelsLeft(const Model& model, const Plan& plan) {
   return left;
 }
 
-Nanos HostLeft(const Model& model, const Plan& plan, TaskKind kind) {
+Nanos TimeLeft(const Model& model, const Plan& plan, TaskKind kind) {
   Nanos left = 0;
   for (TaskId t = 0; t < model.graph().tasks.size(); ++t) {
     if (model.graph().tasks[t].kind == kind) left += plan.duration_ns[t];
@@ -124,7 +125,7 @@ TEST(NoTensorCoresEdit, AChainOfTransformsBecomesFewLaunches) {
   Step()
       .Op("aten::cudnn_convolution", kModel, 8, "implicit_convolve_sgemm")
       .With(FindNoTensorCores, [](const Model& model, const Plan& plan) {
-        EXPECT_EQ(HostLeft(model, plan, TaskKind::kLaunch), 2 * 5'000);
+        EXPECT_EQ(TimeLeft(model, plan, TaskKind::kLaunch), 2 * 5'000);
         EXPECT_EQ(KernelsLeft(model, plan), 8U);  // their time is shared out, not gone
       });
 }
@@ -133,7 +134,42 @@ TEST(NoTensorCoresEdit, OneProductKeepsItsLaunch) {
   Step()
       .Op("aten::cudnn_convolution", kModel, 1, "implicit_convolve_sgemm")
       .With(FindNoTensorCores, [](const Model& model, const Plan& plan) {
-        EXPECT_EQ(HostLeft(model, plan, TaskKind::kLaunch), 5'000);
+        EXPECT_EQ(TimeLeft(model, plan, TaskKind::kLaunch), 5'000);
+      });
+}
+
+constexpr const char* kVectorized = "void at::native::vectorized_elementwise_kernel<8, F>(int)";
+constexpr const char* kStrided = "void at::native::elementwise_kernel<128, 4, F>(int, F)";
+
+// The largest of 1 us and 0.15 of the others; a strided kernel counts half, also as the largest.
+TEST(UnfusedElementwiseEdit, AChainTakesWhatItMoves) {
+  const auto left = [](const std::vector<const char*>& kernels) {
+    Step step;
+    for (const char* kernel : kernels) step.Op("aten::mul", kModel, 1, kernel);
+    Nanos device = 0;
+    step.With(FindUnfusedElementwise, [&](const Model& model, const Plan& plan) {
+      EXPECT_EQ(KernelsLeft(model, plan), 1U);
+      device = TimeLeft(model, plan, TaskKind::kKernel);
+    });
+    return device;
+  };
+  EXPECT_EQ(left({kVectorized, kVectorized, kVectorized}), 1'300);
+  EXPECT_EQ(left({kVectorized, kStrided, kStrided}), 1'150);
+  EXPECT_EQ(left({kStrided, kStrided}), 575);
+}
+
+// Of three operators two go with their launches, and half of the code before each.
+TEST(UnfusedElementwiseEdit, CompiledCodeCallsNoOperatorForWhatItFused) {
+  Step()
+      .Op("aten::mul", kModel, 1, kVectorized)
+      .Op("aten::add", kModel, 1, kVectorized)
+      .Op("aten::tanh", kModel, 1, kVectorized)
+      .With(FindUnfusedElementwise, [](const Model& model, const Plan& plan) {
+        const Plan recorded(model.graph());
+        EXPECT_EQ(TimeLeft(model, plan, TaskKind::kLaunch), 5'000);
+        EXPECT_EQ(
+            TimeLeft(model, recorded, TaskKind::kHost) - TimeLeft(model, plan, TaskKind::kHost),
+            2 * 13'000 / 2);  // 18 us from operator to operator, 5 of them in the call
       });
 }
 
@@ -144,7 +180,7 @@ TEST(LaunchBoundEdit, TheCodeOfAnOptimizerIsCaptured) {
         .Op("aten::linear", kModel, 10)
         .Optimizer(name, 4)
         .With(FindLaunchBound, [&](const Model& model, const Plan& plan) {
-          left = HostLeft(model, plan, TaskKind::kHost);
+          left = TimeLeft(model, plan, TaskKind::kHost);
         });
     return left;
   };

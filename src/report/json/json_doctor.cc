@@ -147,6 +147,7 @@ void WriteReplaySection(JsonWriter& json, const Known<doctor::Diagnosis>& diagno
   json.Field("steady_steps", replay.all_steps);
   WriteKnownPrediction(json, "bare_step_ms", replay.bare);
   WriteKnownPrediction(json, "together_ms", replay.together);
+  WriteKnownPrediction(json, "half_precision_ms", replay.half);
   json.EndObject();
 }
 

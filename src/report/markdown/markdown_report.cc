@@ -119,6 +119,7 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, std:
         advice, healthy == nullptr ? "what to do, best first" : "what is left, best first", out);
   }
   if (diagnosis.replay && diagnosis.replay->together) sentence(TogetherSentence(diagnosis, style));
+  if (diagnosis.replay && diagnosis.replay->half) sentence(HalfSentence(*diagnosis.replay, style));
   if (observer == ObserverPlace::kLast) sentence(ObserverSentence(*diagnosis.replay, style));
   for (std::size_t i = 0; i < advice.size() && i < kInFull; ++i) {
     WriteFinding(diagnosis, *advice[i], i + 1, out);

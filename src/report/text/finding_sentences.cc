@@ -55,6 +55,14 @@ std::string TogetherSentence(const doctor::Diagnosis& diagnosis, const Style& st
       PerStepText(*replay.together), RangeText(*replay.together, style), WithinText(replay.error));
 }
 
+std::string HalfSentence(const doctor::ReplayFacts& replay, const Style& style) {
+  return fmt::format(
+      "half precision is left to try: {}{} ms {} predicted ({}) under torch.autocast(\"cuda\", "
+      "torch.bfloat16); it rounds more coarsely, hone tune checks what it learns",
+      replay.together ? "on top of that " : "", MillisText(replay.half->likely_ns),
+      PerStepText(*replay.half), RangeText(*replay.half, style));
+}
+
 std::string HealthySentence(const Finding& healthy, const Style& style) {
   std::string text = style.Clean(healthy.title);
   for (const std::string& evidence : healthy.evidence) text += "; " + style.Clean(evidence);

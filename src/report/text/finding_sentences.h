@@ -24,6 +24,8 @@ std::string ObserverSentence(const doctor::ReplayFacts& replay, const Style& sty
 // "together: 191 → 29.1 ms a step predicted (26.0–33.1); the replay reproduces …". Needs
 // replay->together.
 std::string TogetherSentence(const doctor::Diagnosis& diagnosis, const Style& style);
+// "half precision is left to try: 99.7 ms a step predicted (74.2–142) …". Needs replay->half.
+std::string HalfSentence(const doctor::ReplayFacts& replay, const Style& style);
 std::string HealthySentence(const doctor::Finding& healthy, const Style& style);
 // `breakdown` names the largest idle cause.
 std::string NothingSentence(const doctor::Diagnosis& diagnosis, const Known<Breakdown>& breakdown);

@@ -160,9 +160,11 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool
   }
   const bool together = diagnosis.replay && diagnosis.replay->together;
   const bool observer_last = observer == ObserverPlace::kLast;
-  if (!together && !observer_last) return;
+  const bool half = diagnosis.replay && diagnosis.replay->half;
+  if (!together && !half && !observer_last) return;
   out << '\n';
   if (together) WriteSentence(TogetherSentence(diagnosis, style), style, out);
+  if (half) WriteSentence(HalfSentence(*diagnosis.replay, style), style, out);
   if (observer_last) WriteSentence(ObserverSentence(*diagnosis.replay, style), style, out);
 }
 

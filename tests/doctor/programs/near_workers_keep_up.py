@@ -6,7 +6,8 @@ import torch.nn.functional as F
 
 from parts import conv_net, endless
 
-LABEL = {"first": "healthy", "all": [], "fix": [], "not": ["input-bound"],
+# torch.compile makes the same model 1.09x faster (18.9 to 17.4 ms on an H200): a true finding beside the point.
+LABEL = {"first": "healthy", "all": [], "fix": [], "not": ["input-bound"], "over": ["unfused-elementwise"],
          "lead": 26, "schedule": {"warmup": 4}}
 
 
