@@ -116,6 +116,8 @@ export interface Replay {
   steady_steps: number;
   bare_step_ms: Maybe<Range>;
   together_ms: Maybe<Range>;
+  /** Under bfloat16 autocast on top; absent where that is not sure to be worth it. */
+  half_precision_ms?: Maybe<Range>;
 }
 
 export interface Step {

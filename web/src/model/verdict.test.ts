@@ -64,6 +64,20 @@ describe('the verdict', () => {
       'The GPU works 100.0 % of a step; what costs most: matrix products run in fp32.',
     );
   });
+  it('offers half precision beside what is wrong, and only where it is predicted', () => {
+    const report = reportWith({ what: '', trust: 'good', shares });
+    const replay = { bare_step_ms: { low: 9, likely: 10, high: 11 }, together_ms: { absent: 'x' } };
+    report.replay = { ...replay, half_precision_ms: { low: 4, likely: 5, high: 7 } } as never;
+    expect(verdictOf(report)[1]).toBe(
+      'Half precision is left to try: 5.00 ms predicted (4.00–7.00) under ' +
+        'torch.autocast("cuda", torch.bfloat16); watch what it learns.',
+    );
+    report.replay = {
+      ...replay,
+      half_precision_ms: { absent: 'all is in half precision' },
+    } as never;
+    expect(verdictOf(report)).toHaveLength(1);
+  });
   it('says why it cannot tell', () =>
     expect(
       verdictOf(reportWith({ what: '', trust: 'good', shares: { absent: 'no steps' } })),

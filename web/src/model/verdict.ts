@@ -123,6 +123,19 @@ function offer(report: Report): string | null {
   );
 }
 
+/** What rounds more coarsely is no fix: it is offered beside them. */
+function halfPrecision(report: Report): string | null {
+  const half = known(known(report.replay)?.half_precision_ms);
+  if (!half) return null;
+  return (
+    `Half precision is left to try: ${format.significant(half.likely)} ms predicted ` +
+    `(${format.significant(half.low)}–${format.significant(half.high)}) under ` +
+    'torch.autocast("cuda", torch.bfloat16); watch what it learns.'
+  );
+}
+
 export function verdictOf(report: Report): string[] {
-  return [spent(report), offer(report)].filter((text): text is string => text !== null);
+  return [spent(report), offer(report), halfPrecision(report)].filter(
+    (text): text is string => text !== null,
+  );
 }
