@@ -230,13 +230,19 @@ class Finder {
       return RunsOnPlainCores(model_.Traits(model_.graph().tasks[task].row));
     });
     const auto shaped = convolutions_.Find(call.op);
+    const bool depthwise = shaped
+                               ? shaped->kind == ConvolutionTimes::Kind::kDepthwise
+                               : std::any_of(call.work.begin(), call.work.end(), [&](TaskId task) {
+                                   const RowId row = model_.graph().tasks[task].row;
+                                   return IsDepthwiseKernel(model_.trace().DeviceName(row));
+                                 });
+    if (depthwise) return {kDepthwise, 0};
     if (!shaped) {
       const Range3& over = nchw_ ? kConvolutionFirst : kConvolutionLast;
       const double tf32 = plain ? ConvolutionGain(peaks_) : 1;
       return {{1 / (tf32 * over.least), 1 / (tf32 * over.likely), 1 / (tf32 * over.most)},
               nchw_ ? kConversionShare : 0};
     }
-    if (shaped->kind == ConvolutionTimes::Kind::kDepthwise) return {kDepthwise, 0};
     using Format = ConvolutionFormat;
     const double last = convolutions_.Of(*shaped, Format::kHalfLast);
     const double half = nchw_ ? convolutions_.Of(*shaped, Format::kHalf) : last;

@@ -56,6 +56,11 @@ bool IsConvolution(std::string_view op) {
   return op.find("conv") != std::string_view::npos && op.find("convert") == std::string_view::npos;
 }
 
+bool IsDepthwiseKernel(std::string_view kernel) {
+  return kernel.find("c1_k1") != std::string_view::npos ||
+         kernel.find("depthwise") != std::string_view::npos;
+}
+
 bool RunsOnPlainCores(const analyze::KernelTraits& traits) {
   return traits.matrix_unit == analyze::MatrixUnit::kNo &&
          traits.precision == analyze::Precision::kFp32;

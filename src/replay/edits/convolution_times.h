@@ -21,6 +21,8 @@ enum class ConvolutionFormat : std::uint8_t {
 };
 
 bool IsConvolution(std::string_view op);
+// By its kernel's name, where no shapes tell: one channel a group.
+bool IsDepthwiseKernel(std::string_view kernel);
 // fp32 on plain cores, where matrix units could do it.
 bool RunsOnPlainCores(const analyze::KernelTraits& traits);
 

@@ -201,6 +201,16 @@ TEST(Bf16Autocast, ConvolutionsGainByBothRooflines) {
   EXPECT_LT(left[0], 230'000);
 }
 
+// Without shapes its kernel's name tells a depthwise one, of which 0.8 is left; casts come on top.
+TEST(Bf16Autocast, DepthwiseConvolutionsGainLittleWithoutShapesToo) {
+  const std::vector<Nanos> left =
+      InBfloat16({Unshaped("conv2d_c1_k1_nhwc_kernel_specialized<float, float>", 1'000'000, false),
+                  Unshaped(kTf32, 1'000'000, false)});
+  EXPECT_GE(left[0], 800'000);
+  EXPECT_LT(left[0] - left[1], 300'000) << "casts of both are alike";
+  EXPECT_GT(left[0], left[1]);
+}
+
 TEST(Bf16Autocast, ADeviceWithoutTf32IsNotPricedByIt) {
   BatchKernel convolution = Forward("[[16, 256, 64, 64], [256, 256, 3, 3], [], [], [], []]", kSame);
   convolution.name = kTf32;

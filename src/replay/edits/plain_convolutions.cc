@@ -29,11 +29,6 @@ constexpr double kDepthwiseBackwardGain = 1.35;
 
 bool IsBackward(std::string_view op) { return op.find("backward") != std::string_view::npos; }
 
-bool IsDepthwise(std::string_view kernel) {
-  return kernel.find("c1_k1") != std::string_view::npos ||
-         kernel.find("depthwise") != std::string_view::npos;
-}
-
 }  // namespace
 
 std::uint32_t LaunchesOnUnits(std::string_view convolution) {
@@ -77,7 +72,7 @@ void PlainConvolutions::ReadCalls() {
     ++call.launches;
     call.time_ns += static_cast<double>(task.duration_ns);
     call.plain = call.plain || RunsOnPlainCores(model_.Traits(task.row));
-    call.depthwise = call.depthwise || IsDepthwise(trace.DeviceName(task.row));
+    call.depthwise = call.depthwise || IsDepthwiseKernel(trace.DeviceName(task.row));
   }
 }
 
