@@ -173,6 +173,7 @@ class Judge {
                       Thousands(lost), Thousands(seen), Percent(share),
                       Describe(LossKind::kUnreadableEvent).help));
     }
+    Unknown();
     Recording();
     const LossCount& missing = trace_.losses[LossKind::kMissingTable];
     if (missing.count > 0) {
@@ -181,6 +182,21 @@ class Judge {
                       Describe(LossKind::kMissingTable).what, missing.first_detail,
                       Describe(LossKind::kMissingTable).help));
     }
+  }
+
+  // A few of them are what newer writers add; many are what the program did.
+  void Unknown() {
+    const LossCount& unknown = trace_.losses[LossKind::kUnknownEvent];
+    const double share =
+        Share(static_cast<double>(unknown.count),
+              static_cast<double>(std::max(trace_.info.events_seen, unknown.count)));
+    if (share <= kUnlinkedPartial) return;
+    Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
+        fmt::format(
+            "{} of {} events ({}) are of a kind that hone does not read (first: {}); what they "
+            "stand for is missing below",
+            Thousands(unknown.count), Thousands(trace_.info.events_seen), Percent(share),
+            unknown.first_detail));
   }
 
   void Links() {

@@ -227,7 +227,7 @@ int AnalyzeCommand::Run(Console& console) {
     return kExitUsage;
   }
   const std::string page = html_ == "-" ? "" : html_;
-  if (const int code = CheckOutputs({page, answer_.output}, console); code != kExitFine)
+  if (const int code = CheckOutputs({page, answer_.output}, paths_, console); code != kExitFine)
     return code;
   Result<JobResult> job = RunJob(Job(), console);
   if (!job) {

@@ -12,6 +12,7 @@
 
 #include "base/terminal.h"
 #include "base/utf8.h"
+#include "import/import.h"
 #include "report/text/text_report.h"
 
 namespace hone::cli {
@@ -33,11 +34,27 @@ std::string WhyNotWritable(const fs::path& path) {
   return ::access(folder.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
 }
 
+// Whether the file is one of those that reading `inputs` means. What cannot be found is not.
+bool IsOneOf(const fs::path& path, const std::vector<std::string>& inputs) {
+  std::error_code ignored;
+  for (const std::string& input : inputs) {
+    const Result<std::vector<std::string>> traces = importer::FindTraces(input);
+    if (!traces) continue;
+    for (const std::string& trace : *traces) {
+      if (fs::equivalent(path, trace, ignored)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
-int CheckOutputs(const std::vector<std::string>& paths, Console& console) {
+int CheckOutputs(const std::vector<std::string>& paths, const std::vector<std::string>& inputs,
+                 Console& console) {
   for (const std::string& path : paths) {
-    const std::string why = path.empty() ? "" : WhyNotWritable(path);
+    if (path.empty()) continue;
+    std::string why = WhyNotWritable(path);
+    if (why.empty() && IsOneOf(path, inputs)) why = "it is the trace itself; name another file";
     if (why.empty()) continue;
     console.err << fmt::format("hone: {}\n",
                                Printable(path + ": cannot be written: " + why, LocaleIsUtf8()));

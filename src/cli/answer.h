@@ -23,9 +23,11 @@ struct AnswerOptions {
 void DeclareAnswer(CLI::App& app, AnswerOptions& options);
 
 // Before anything is run or read: whether files can be written there, as far as can be told without
-// touching them. Empty paths are passed over. Returns an ExitCode and says on console.err, in one
-// sentence, which cannot.
-int CheckOutputs(const std::vector<std::string>& paths, Console& console);
+// touching them, and that none of them is a trace that is to be read: `inputs`, files or folders.
+// Empty paths are passed over. Returns an ExitCode and says on console.err, in one sentence, which
+// cannot.
+int CheckOutputs(const std::vector<std::string>& paths, const std::vector<std::string>& inputs,
+                 Console& console);
 
 report::Style StyleFor(const AnswerOptions& options, const Console& console);
 

@@ -272,7 +272,7 @@ int BenchCommand::Answer(const bench::Benchmark& benchmark, Console& console) co
 }
 
 int BenchCommand::Run(Console& console) {
-  int code = CheckOutputs({save_, svg_, html_, answer_.output}, console);
+  int code = CheckOutputs({save_, svg_, html_, answer_.output}, {}, console);
   if (code != kExitFine) return code;
   const Result<bench::Benchmark> benchmark =
       files_.empty() || !words_.empty() ? Measure(console, code) : Read(code);

@@ -140,7 +140,8 @@ int DiffCommand::Run(Console& console) {
   };
   const Result<std::vector<diff::Condition>> conditions = Conditions();
   if (!conditions) return usage(conditions.error());
-  if (const int code = CheckOutputs({html_, answer_.output}, console); code != kExitFine)
+  if (const int code = CheckOutputs({html_, answer_.output}, {before_, after_}, console);
+      code != kExitFine)
     return code;
   Result<JobResult> before = RunJob(Job(before_), console);
   if (!before) return usage(before.error());

@@ -58,6 +58,7 @@ struct ExportCommand::Job {
   bool several = false;
   std::vector<std::int64_t> other_ranks;  // not asked for
   std::size_t written = 0;                // ranks so far
+  std::set<std::string> paths;            // that hold one rank each
   // What ranks share: open while they are added. One of file and place.
   std::string shared_path;
   std::unique_ptr<OutputFile> file;
@@ -209,6 +210,11 @@ Status ExportCommand::Write(const exporter::Exported& rank, const std::string& f
     Status added = job.writer->Add(rank);
     if (!added) return std::move(added).error().WithContext(path);
     return Ok();
+  }
+  if (!job.paths.insert(path).second) {
+    return Error(
+        fmt::format("{}: was just written from another trace of rank {}; export them one by one",
+                    path, rank.trace.info.rank));
   }
   Result<std::unique_ptr<OutputFile>> out = OutputFile::Open(path, WantsGzip(path), job.console);
   if (!out) return std::move(out).error();

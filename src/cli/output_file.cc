@@ -39,9 +39,15 @@ Result<std::unique_ptr<PartPath>> PartPath::Make(const std::string& path) {
     return Error(fmt::format(
         "{}: is a folder with something in it; remove it, or name another place with -o", path));
   }
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
+    return Error(
+        fmt::format("{}: is a device or a pipe, and this needs a file; name one with -o", path));
+  }
   auto made = std::make_unique<PartPath>();
-  made->path_ = path;
-  made->part_ = path + ".part";
+  // Through a link to what it stands for: moving the finished file would replace the link itself.
+  made->path_ = fs::exists(status) ? fs::canonical(path, error).string() : path;
+  made->part_ = made->path_ + ".part";
   fs::remove_all(made->part_, error);
   return made;
 }

@@ -177,6 +177,9 @@ int SqlCommand::Run(Console& console) {
   options.quiet = quiet_;
   options.diagnose = false;
   options.keep_rows = rank_ < 0;
+  if (const int code = CheckOutputs({answer_.output}, options.paths, console); code != kExitFine) {
+    return code;
+  }
   Result<JobResult> job = RunJob(options, console);
   if (!job) return wrong(job.error().message());
   if (job->report.inputs.empty()) return job->code;

@@ -243,7 +243,7 @@ int TuneCommand::Run(Console& console) {
     Say(console, checked.error().message());
     return kExitUsage;
   }
-  if (const int code = CheckOutputs({answer_.output}, console); code != kExitFine) return code;
+  if (const int code = CheckOutputs({answer_.output}, {}, console); code != kExitFine) return code;
   const record::FoundProgram program = record::FindProgram(command_[0], record::OwnVariables());
   if (program.path.empty()) {
     Say(console, program.message);

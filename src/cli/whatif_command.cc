@@ -120,7 +120,8 @@ int WhatIfCommand::Run(Console& console) {
     console.err << fmt::format("hone: {}\n", checked.error().message());
     return kExitUsage;
   }
-  if (const int code = CheckOutputs({answer_.output}, console); code != kExitFine) return code;
+  if (const int code = CheckOutputs({answer_.output}, paths_, console); code != kExitFine)
+    return code;
   JobOptions options;
   options.paths = paths_;
   options.rank = rank_;

@@ -19,7 +19,7 @@ constexpr double kThrottledShare = 0.05;
 constexpr double kCrowded = 1.25;
 
 // Of the time that the step's thread waited for a core; below it the crowd does not hold it up.
-constexpr double kLeastWaiting = 0.05;
+constexpr double kLeastWaiting = 0.05, kHardlyWaiting = 0.02;
 
 struct Crowd {
   analyze::CounterSeries cores, runnable;
@@ -137,6 +137,10 @@ Judgement JudgeCpuOversubscribed(const Case& the_case) {
   const bool fits =
       crowd.own && crowd.own->complete && crowd.own->wanted() < kCrowded * crowd.cores.mean();
   if (fits && !held) {
+    const double wanted = crowd.own->wanted();
+    const double waited = wanted > 0 ? crowd.own->waiting / wanted : 0;
+    // Busy neighbours that nobody here waits for are no matter of this program's.
+    if ((crowd.step ? crowd.step->waiting : waited) < kHardlyWaiting) return Judgement::Quiet();
     BlameOthers(crowd, finding);
   } else {
     BlameTheProgram(crowd, finding);

@@ -10,7 +10,6 @@ namespace hone::doctor {
 
 Judgement JudgeUnfusedOptimizer(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
-  if (the_case.trace.device.size() == 0) return Judgement::Quiet();
   const auto& edit = the_case.whatif->Find("unfused-optimizer");
   if (!edit) return Judgement::Quiet();
   const replay::Model& model = the_case.whatif->model();
@@ -36,7 +35,9 @@ Judgement JudgeUnfusedOptimizer(const Case& the_case) {
     place.duration_ns = the_case.trace.host.duration_ns[rows.front()];
     finding.where.push_back(place);
   }
-  finding.title = fmt::format("{} launches many small kernels for its parameters", name);
+  finding.title = the_case.trace.device.size() > 0
+                      ? fmt::format("{} launches many small kernels for its parameters", name)
+                      : fmt::format("{} updates its parameters one operator at a time", name);
   finding.evidence.push_back((*edit)->Scope(model));
   finding.remedy = fmt::format("torch.optim.{}(..., fused=True)\n", name);
   return Judgement::Fires(std::move(finding));

@@ -294,7 +294,11 @@ Result<Files> FilesOf(const std::string& path) {
   }
   if (!machine.empty()) {
     Result<ProcessFile> counters = Survey({machine});
-    if (counters) files.push_back(std::move(*counters));
+    if (counters) {
+      files.push_back(std::move(*counters));
+    } else {
+      files.unreadable.push_back(counters.error().message());
+    }
   }
   return files;
 }

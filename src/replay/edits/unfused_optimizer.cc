@@ -9,6 +9,7 @@
 
 #include "replay/edits/edits.h"
 #include "replay/edits/host_cut.h"
+#include "replay/edits/host_optimizer.h"
 #include "replay/edits/optimizer_kernels.h"
 
 namespace hone::replay {
@@ -111,6 +112,7 @@ FoundEdit FindUnfusedOptimizer(const Model& model) {
       model.HostRows(trace::SliceKind::kAnnotation,
                      [](std::string_view name) { return name.starts_with("Optimizer.step"); });
   if (rows.empty()) return FoundEdit::Absent("no optimizer step is marked in the steps");
+  if (trace.device.size() == 0) return FindHostOptimizer(model, rows);
   std::vector<OptimizerStep> steps;
   bool fused = false;
   for (const RowId row : rows) {

@@ -36,6 +36,7 @@ void WriteWhatIfJson(const Report& report, const Known<WhatIfAnswer>& answer, st
   json.Field("schema_version", kSchemaVersion);
   json.Field("hone_version", report.stable ? "stable" : Version());
   json.Field("path", ShownPath(report, report.leading()));
+  json.Field("trust", analyze::VerdictName(report.leading().facts.trust.verdict));
   if (!answer) {
     json.Field("absent", answer.why_not());
   } else {

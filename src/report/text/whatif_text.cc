@@ -121,6 +121,7 @@ void WriteWhyNot(const WhatIfAnswer& answer, std::string_view title, const Style
 bool WriteTop(const Report& report, const Known<WhatIfAnswer>& answer, const Style& style,
               std::ostream& out) {
   WriteHeadline(report, style, out);
+  WriteTrust(report.leading().facts.trust, style, out);
   if (answer) {
     out << '\n';
     return true;
@@ -152,7 +153,7 @@ void WriteWhatIf(const Report& report, const Known<WhatIfAnswer>& answer, const 
       WriteLabelled("changes", kLabelWidth, style.Clean(fix.what + ": " + fix.scope), style, out);
     }
   }
-  WriteWhyNot(*answer, "nothing to fix here", style, out);
+  WriteWhyNot(*answer, "no fix here, and why", style, out);
 }
 
 void WriteWhatIfList(const Report& report, const Known<WhatIfAnswer>& answer, const Style& asked,
