@@ -122,8 +122,15 @@ void WriteNotChecked(const Report& report, bool all, const Style& style, std::os
       found->second.push_back(rule.id);
     }
   }
-  std::stable_sort(reasons.begin(), reasons.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  // Most programs without device work have no device: what only a device could tell comes last.
+  const bool on_host = !report.leading().facts.timeline;
+  const auto needs_device = [&](const std::string& why) {
+    return on_host && why.find("ProfilerActivity.CUDA") != std::string::npos;
+  };
+  std::stable_sort(reasons.begin(), reasons.end(), [&](const auto& a, const auto& b) {
+    const bool last_a = needs_device(a.first), last_b = needs_device(b.first);
+    return last_a != last_b ? last_b : a.second.size() > b.second.size();
+  });
   const std::size_t shown = all ? reasons.size() : std::min(reasons.size(), kFirstReasons);
   out << '\n';
   for (std::size_t i = 0; i < shown; ++i) {

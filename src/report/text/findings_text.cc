@@ -99,18 +99,27 @@ class AdviceList {
     if (remedies_) WriteRemedy(finding);
   }
 
-  // Where, and the first line to type.
+  // Where, and the first line to type: in one line where both fit whole, so that code can be
+  // copied.
   void WriteRemedy(const Finding& finding) const {
     const std::size_t width = style_.width - 2 - kNumberWidth;
-    std::string line = ElideStart(style_.Clean(FirstSource(finding)), width / 2, style_.utf8);
-    if (!line.empty()) line += "  ";
+    const auto write = [&](std::string_view line) {
+      if (line.empty()) return;
+      out_ << "  " << std::string(kNumberWidth, ' ') << style_.Paint(Tone::kFaint, line) << '\n';
+    };
+    const std::string place = ElideStart(style_.Clean(FirstSource(finding)), width, style_.utf8);
     const std::string remedy = FirstRemedyLine(finding);
-    line += CodeLine(
+    std::string code = CodeLine(
         std::string_view(remedy).substr(std::min(remedy.find_first_not_of(' '), remedy.size())),
-        width - DisplayWidth(line), style_);
-    line.erase(line.find_last_not_of(' ') + 1);
-    if (line.empty()) return;
-    out_ << "  " << std::string(kNumberWidth, ' ') << style_.Paint(Tone::kFaint, line) << '\n';
+        remedy.size(), style_);
+    code.erase(code.find_last_not_of(' ') + 1);
+    const std::size_t remark = code.find(" #");
+    if (DisplayWidth(code) > width && remark != std::string::npos) code.resize(remark);
+    if (!place.empty() && !code.empty() && DisplayWidth(place) + 2 + DisplayWidth(code) <= width) {
+      return write(place + "  " + code);
+    }
+    write(place);
+    write(CodeLine(code, width, style_));
   }
 
   const std::vector<const Finding*> advice_;
