@@ -30,6 +30,10 @@ constexpr double kUnreadablePoor = 0.10;
 constexpr double kStepsWithWorkPoor = 0.5, kStepsWithWorkPartial = 0.9;
 constexpr std::size_t kStepsToJudge = 4;
 constexpr std::size_t kMinSteadySteps = 2;  // one step has no spread
+// A pause of five steps that is a third of everything is no part of the program's pace: two
+// recordings in one file, or a mark that is not where it was.
+constexpr double kApartShare = 0.3;
+constexpr Nanos kApartSteps = 5;
 // Ids that stand on several calls link work to the wrong one now and then.
 constexpr double kAmbiguousPartial = 0.01;
 
@@ -260,10 +264,29 @@ class Judge {
           fmt::format("only {} steady step of {}; record at least {} steps after warm-up",
                       steps_.steady_count(), steps_.steps.size(), kMinSteadySteps + 1));
     }
+    Apart();
     if (timeline_.has_value() && steps_.steps.size() >= kStepsToJudge) StepsWithWork();
   }
 
  private:
+  // Between two steady steps: time that no step has, and that idle time and shares count all the
+  // same.
+  void Apart() {
+    if (!steps_.stats) return;
+    Nanos widest = 0;
+    for (std::size_t i = steps_.warm_up_count + 1; i < steps_.steps.size(); ++i) {
+      widest = std::max(widest, steps_.steps[i].span.begin_ns - steps_.steps[i - 1].span.end_ns);
+    }
+    const double share =
+        Share(static_cast<double>(widest), static_cast<double>(steps_.steady_window.length()));
+    if (share < kApartShare || widest < kApartSteps * steps_.stats->median_ns) return;
+    Add(Verdict::kPoor,
+        fmt::format(
+            "{} of the time from the first to the last step lies between two steps that are "
+            "no neighbours, and counts as idle below; analyze one recording at a time",
+            Percent(share)));
+  }
+
   // What hone's own recorder says about its recording. A process that was killed loses a tenth of a
   // second and no trust, but who made a copy of half a file must hear of it; nor does a record in a
   // hundred change a ranking.

@@ -133,6 +133,32 @@ TEST_F(TrustTest, UnreadableEventsByShare) {
   EXPECT_EQ(Judge().verdict, Verdict::kPoor);
 }
 
+// Six steps of 100 ns, and one more so long after them.
+TEST_F(TrustTest, StepsThatAreNoNeighbours) {
+  const auto judged = [&](Nanos pause) {
+    builder_ = trace::Builder();
+    LinkedSteps(6, 6);
+    Host(600 + pause, 100, "ProfilerStep#6", SliceKind::kAnnotation);
+    return Judge();
+  };
+  EXPECT_TRUE(Says(judged(1'000), Verdict::kPoor, "no neighbours"));
+  EXPECT_FALSE(Says(judged(400), Verdict::kPoor, "no neighbours"));
+  EXPECT_FALSE(Says(judged(0), Verdict::kPoor, "no neighbours"));
+}
+
+TEST_F(TrustTest, UnknownEventsByShare) {
+  const auto judged = [&](std::uint64_t unknown) {
+    builder_ = trace::Builder();
+    LinkedSteps(6, 6);
+    builder_.trace().info.events_seen = 1000;
+    builder_.trace().losses.Add(LossKind::kUnknownEvent, unknown, 0, "hpu_kernel");
+    return Judge();
+  };
+  EXPECT_EQ(judged(5).verdict, Verdict::kGood);
+  EXPECT_TRUE(Says(judged(50), Verdict::kPartial, "first: hpu_kernel"));
+  EXPECT_EQ(judged(200).verdict, Verdict::kPoor);
+}
+
 TEST_F(TrustTest, OneStepAndNoStep) {
   LinkedSteps(1, 1);
   EXPECT_TRUE(Says(Judge(), Verdict::kPartial, "only 1 steady step of 1"));
