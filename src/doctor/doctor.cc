@@ -34,7 +34,10 @@ Known<replay::Prediction> HalfOnTop(const std::vector<Finding>& findings,
                                     const replay::WhatIf& whatif) {
   std::vector<std::string_view> fixes;
   for (const Finding& finding : findings) {
-    if (!finding.instead.empty()) {
+    const bool offers =
+        std::any_of(finding.instead.begin(), finding.instead.end(),
+                    [](const Instead& other) { return other.fix == kHalfPrecision; });
+    if (offers) {
       return Known<replay::Prediction>::Absent("offered by the finding " + finding.id);
     }
     fixes.insert(fixes.end(), finding.fix.begin(), finding.fix.end());

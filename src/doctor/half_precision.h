@@ -11,6 +11,8 @@
 
 namespace hone::doctor {
 
+inline constexpr std::string_view kHalfPrecision = "bf16-autocast";  // of replay::AllEdits()
+
 // The step under bfloat16 autocast with `fixes` made too. Absent: nothing is in fp32, or what it
 // gives is not sure to be worth it.
 Known<replay::Prediction> OfferHalfPrecision(const replay::WhatIf& whatif,
