@@ -237,8 +237,17 @@ TEST(NaiveAttention, InHalfPrecisionItTakesAShareOfItsProducts) {
   EXPECT_EQ(
       FusedTime({"aten::bmm", "aten::mul", "aten::add", "aten::_softmax", "aten::bmm"}, kBf16),
       1'100);
-  // In fp32 all of it counts.
-  EXPECT_NEAR(static_cast<double>(FusedTime(masked, kFp32)), 5'000 / 2.1, 1);
+}
+
+// Whatever TF32 did for the products it replaces: there are no fused kernels for it.
+TEST(NaiveAttention, InFp32ItTakesWhatItsProductsTakeOnPlainCores) {
+  const std::vector<const char*> open = {"aten::bmm", "aten::_softmax", "aten::bmm"};
+  constexpr const char* kPlain = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x64x8_ffma";
+  constexpr const char* kTf32 = "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_cublas";
+  EXPECT_EQ(FusedTime(open, kPlain), 2'120);
+  EXPECT_EQ(FusedTime(open, kTf32), 3 * 2'120) << "three kernels of 1 us, and better left alone";
+  EXPECT_EQ(FusedTime({"aten::bmm", "aten::masked_fill_", "aten::_softmax", "aten::bmm"}, kPlain),
+            1'800);
 }
 
 // Recomputed in the backward pass (checkpointing): the engine's own operators are no attention of

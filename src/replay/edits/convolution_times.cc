@@ -17,12 +17,14 @@ using analyze::ArgumentShape;
 using trace::kNoRow;
 using trace::RowId;
 
-// A call takes its latency and the longer of its products and its bytes. Products reach a share of
-// the units' peak that grows with the fewer of the channels; bytes are those that must move at
-// least, conversions of layout and partial sums are in `passes`. Fitted to 699 calls of fourteen
-// programs on an H200 with cuDNN 9 (torchvision's, and 1-d, 2-d and 3-d ones of our own): the mean
-// error of a call, by time, is a fifth in NCHW and a seventh in channels-last order. kTf32Last is
-// one program, an EfficientNet.
+// A call takes its latency and the longer of its products and its bytes; but in NCHW with TF32
+// both, where its activations are converted around the products, in kernels of their own (28 and 19
+// % of a denoiser's calls of 256 channels, half of a vocoder's with 32 to 128). Products reach a
+// share of the units' peak that grows with the fewer of the channels; bytes are those that must
+// move at least, conversions of layout and partial sums are in `passes`. Fitted to 699 calls of
+// fourteen programs on an H200 with cuDNN 9 (torchvision's, and 1-d, 2-d and 3-d ones of our own):
+// the mean error of a call, by time, is a fifth in NCHW and a seventh in channels-last order.
+// kTf32Last is one program, an EfficientNet. What is converted: 4 programs, 1-d, 2-d and 3-d.
 struct Roofline {
   double reached = 0;  // of the peak, from so many channels on
   double full_channels = 0;
@@ -31,6 +33,8 @@ struct Roofline {
   double latency_ns = 0;
 };
 using ByPass = std::array<Roofline, 2>;  // forward; backward with both gradients
+constexpr ByPass kConverted = {
+    {{0.90, 200, 0.62, 2.0, 10'000}, {0.62, 180, 0.85, 3.2, 20'000}}};  // kTf32
 constexpr std::array<ByPass, 4> kRooflines = {{
     {{{0.70, 160, 0.68, 1.35, 14'000}, {0.49, 114, 1.00, 1.6, 28'000}}},
     {{{0.65, 158, 0.86, 0.95, 20'000}, {0.63, 154, 0.96, 1.25, 45'000}}},
@@ -69,13 +73,17 @@ bool RunsOnPlainCores(const analyze::KernelTraits& traits) {
 ConvolutionTimes::ConvolutionTimes(const Model& model, const analyze::ModelledCalls* calls)
     : model_(model), calls_(calls), bytes_per_ns_(ReachedBandwidth(*model.peaks())) {}
 
-// By the type of its first tensor.
-double ConvolutionTimes::ElementBytes(std::uint32_t detail) const {
+// The type of its first tensor and the kernel's size; the weight is what follows the input.
+void ConvolutionTimes::ReadArguments(std::uint32_t detail, Call& call) const {
   const trace::OpDetail& row = model_.trace().op_details[detail];
   const std::vector<ArgumentShape> arguments =
       analyze::ParseArguments(model_.trace().Name(row.dims), model_.trace().Name(row.types), {});
   const int bytes = arguments.empty() ? 0 : analyze::TypeBytes(arguments[0].type);
-  return bytes > 0 ? bytes : 4;
+  call.element_bytes = bytes > 0 ? bytes : 4;
+  const std::size_t weight = call.backward ? 2 : 1;
+  if (weight >= arguments.size() || arguments[weight].dims.size() < 3) return;
+  call.pointwise = std::all_of(arguments[weight].dims.begin() + 2, arguments[weight].dims.end(),
+                               [](std::int64_t size) { return size == 1; });
 }
 
 std::optional<ConvolutionTimes::Call> ConvolutionTimes::Find(RowId op) const {
@@ -95,28 +103,28 @@ std::optional<ConvolutionTimes::Call> ConvolutionTimes::Find(RowId op) const {
   call.channels = entry.work.group_channels;
   call.flops = entry.work.flops;
   call.bytes = entry.work.bytes;
-  call.element_bytes = ElementBytes(entry.detail);
+  ReadArguments(entry.detail, call);
   return call;
 }
 
 double ConvolutionTimes::Of(const Call& call, ConvolutionFormat format) const {
   const auto row = static_cast<std::size_t>(format);
   const std::size_t pass = call.backward ? 1 : 0;
-  const Roofline& roofline = kRooflines[row][pass];
+  const bool converted = format == ConvolutionFormat::kTf32 && !call.pointwise;
+  const Roofline& roofline = (converted ? kConverted : kRooflines[row])[pass];
   const bool half = format == ConvolutionFormat::kHalf || format == ConvolutionFormat::kHalfLast;
   const double bytes_ns = call.bytes * (half ? 2 : 4) / call.element_bytes / bytes_per_ns_;
-  if (call.kind == Kind::kGrouped)
-    return roofline.latency_ns + kGroupedPasses[row][pass] * bytes_ns;
-  if (call.kind == Kind::kDepthwise) {
-    return roofline.latency_ns + kDepthwisePasses[row][pass] * bytes_ns;
-  }
-  if (call.channels <= kFewChannels) return roofline.latency_ns + kFewPasses * bytes_ns;
+  const double latency_ns = kRooflines[row][pass].latency_ns;
+  if (call.kind == Kind::kGrouped) return latency_ns + kGroupedPasses[row][pass] * bytes_ns;
+  if (call.kind == Kind::kDepthwise) return latency_ns + kDepthwisePasses[row][pass] * bytes_ns;
+  if (call.channels <= kFewChannels) return latency_ns + kFewPasses * bytes_ns;
   const analyze::DevicePeaks& peaks = *model_.peaks();
   const double peak = ReachedPeak(peaks, half ? peaks.bf16 : peaks.tf32);  // TFLOP/s
   const double share = std::min(1.0, call.channels / roofline.full_channels);
   const double flops_ns =
       call.flops / (roofline.reached * std::pow(share, roofline.power) * peak * 1e3);
-  return roofline.latency_ns + std::max(flops_ns, roofline.passes * bytes_ns);
+  const double moved_ns = roofline.passes * bytes_ns;
+  return roofline.latency_ns + (converted ? flops_ns + moved_ns : std::max(flops_ns, moved_ns));
 }
 
 }  // namespace hone::replay

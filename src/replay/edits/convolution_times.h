@@ -39,7 +39,8 @@ class ConvolutionTimes {
   struct Call {
     Kind kind = Kind::kDense;
     bool backward = false;
-    double channels = 0;  // of a group, the fewer of input and output
+    bool pointwise = false;  // a kernel of one element: a product as it stands, in either layout
+    double channels = 0;     // of a group, the fewer of input and output
     double flops = 0, bytes = 0;
     double element_bytes = 4;
   };
@@ -50,7 +51,7 @@ class ConvolutionTimes {
   double Of(const Call& call, ConvolutionFormat format) const;
 
  private:
-  double ElementBytes(std::uint32_t detail) const;
+  void ReadArguments(std::uint32_t detail, Call& call) const;
 
   const Model& model_;
   const analyze::ModelledCalls* calls_;

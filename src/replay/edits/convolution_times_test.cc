@@ -80,6 +80,34 @@ TEST(ConvolutionTimes, NarrowOnesReachLess) {
   EXPECT_NEAR(Microseconds(backward, ConvolutionFormat::kTf32), 3'705, 0.15 * 3'705);
 }
 
+// A vocoder's 1-d convolutions, 32 signals: a third to two thirds of each is converting layouts, as
+// much for a kernel of 3 as for one of 11.
+TEST(ConvolutionTimes, NarrowOnesPayForTheirLayout) {
+  const char* same = R"(["", "", "[0, 0]", "[1, 1]", "[1, 1]", "1"])";
+  const auto forward = [&](const char* dims) {
+    return Microseconds(Forward(dims, same), ConvolutionFormat::kTf32);
+  };
+  // Padding is left out, which shortens the output by a few of thousands.
+  EXPECT_NEAR(forward("[[32, 128, 1, 2048], [128, 128, 1, 11], [], [], [], []]"), 126, 0.1 * 126);
+  EXPECT_NEAR(forward("[[32, 64, 1, 4096], [64, 64, 1, 11], [], [], [], []]"), 108, 0.1 * 108);
+  EXPECT_NEAR(forward("[[32, 64, 1, 4096], [64, 64, 1, 7], [], [], [], []]"), 85, 0.1 * 85);
+  EXPECT_NEAR(forward("[[32, 128, 1, 2048], [128, 128, 1, 3], [], [], [], []]"), 66, 0.1 * 66);
+  EXPECT_NEAR(forward("[[32, 32, 1, 8192], [32, 32, 1, 3], [], [], [], []]"), 69, 0.25 * 69);
+}
+
+// A kernel of one element is a product in any layout: nothing is converted.
+TEST(ConvolutionTimes, PointwiseOnesConvertNothing) {
+  const char* same = R"(["", "", "[0, 0]", "[1, 1]", "[1, 1]", "1"])";
+  const double pointwise =
+      Microseconds(Forward("[[16, 512, 32, 32], [512, 512, 1, 1], [], [], [], []]", same),
+                   ConvolutionFormat::kTf32);
+  const double wider =
+      Microseconds(Forward("[[16, 512, 32, 32], [512, 512, 3, 3], [], [], [], []]", kSame),
+                   ConvolutionFormat::kTf32);
+  EXPECT_LT(pointwise, 50);
+  EXPECT_NEAR(wider, 286, 0.1 * 286);
+}
+
 // The stem of a ConvNeXt took 76 us with TF32 as without.
 TEST(ConvolutionTimes, ThreeChannelsAreNoProduct) {
   const BatchKernel stem = Forward("[[32, 3, 224, 224], [96, 3, 4, 4], [], [], [], []]",

@@ -12,8 +12,15 @@
 namespace hone::replay {
 namespace {
 
-// The same attention in fp32, spelled out against fused, on an H200: 2.1 (GPT-2, 49 to 23 ms a
-// step).
+// In fp32 the fused kernels compute what the products did on plain cores, and once more in the
+// backward pass, whatever TF32 does for products: of the products' own time, on an H200, 1.06
+// forward and 1.35 backward without a mask (ALBERT, 512 tokens), 0.96 of both with a causal one
+// (GPT-2, which leaves half of the scores out, 49 ms of attention to 23).
+constexpr Range3 kMaskedForwardFp32 = {1.2, 0.9, 0.6}, kMaskedBackwardFp32 = {1.4, 1.0, 0.7};
+constexpr Range3 kOpenForwardFp32 = {1.4, 1.06, 0.7}, kOpenBackwardFp32 = {1.7, 1.35, 0.9};
+// What products of heads take on plain cores, against TF32: 36 to 44 TFLOP/s there, 119 with it.
+constexpr double kPlainAgainstTf32 = 3.0;
+// Where no kernel is known for a product's (GPT-2).
 constexpr Range3 kGainFp32 = {1.5, 2.1, 3.0};
 // In half precision the fused kernels move next to nothing and compute what the products did, the
 // hidden half of the scores left out where they are masked. Of the products' own time, on an H200
@@ -33,22 +40,41 @@ constexpr Range3 kHostForward = {0.4, 0.2, 0.1};
 constexpr Range3 kHostBackwardFp32 = {0.9, 0.6, 0.3};
 constexpr Range3 kHostBackwardHalf = {0.5, 0.25, 0.15};
 
-const Range3& ForwardShare(const Attention& attention) {
-  return attention.masked ? kMaskedForward : kOpenForward;
+const Range3& ShareOf(const Attention& attention, bool forward, bool half) {
+  if (half && forward) return attention.masked ? kMaskedForward : kOpenForward;
+  if (half) return attention.masked ? kMaskedBackward : kOpenBackward;
+  if (forward) return attention.masked ? kMaskedForwardFp32 : kOpenForwardFp32;
+  return attention.masked ? kMaskedBackwardFp32 : kOpenBackwardFp32;
 }
-const Range3& BackwardShare(const Attention& attention) {
-  return attention.masked ? kMaskedBackward : kOpenBackward;
+
+std::vector<TaskId> ProductsOf(const Model& model, const std::vector<TaskId>& work) {
+  std::vector<TaskId> products;
+  for (const TaskId task : work) {
+    const trace::RowId row = model.graph().tasks[task].row;
+    if (model.Traits(row).family == analyze::KernelFamily::kMatmul) products.push_back(task);
+  }
+  return products;
+}
+
+// Nanoseconds of one fused call in fp32; `share`: of the time of the products it replaces, as they
+// were recorded.
+double FusedFp32(const Model& model, const std::vector<TaskId>& work, const Range3& share,
+                 Guess guess, const Plan& plan) {
+  double products = 0;
+  for (const TaskId task : ProductsOf(model, work)) {
+    const Task& product = model.graph().tasks[task];
+    const bool on_units = model.Traits(product.row).matrix_unit == analyze::MatrixUnit::kYes;
+    products += static_cast<double>(product.duration_ns) * (on_units ? kPlainAgainstTf32 : 1);
+  }
+  if (products <= 0) return PlannedTime(work, plan) / kGainFp32.At(guess);
+  return products * share.At(guess);
 }
 
 // Nanoseconds of one fused call in half precision; `share`: of the time of the products it
 // replaces.
 double FusedHalf(const Model& model, const std::vector<TaskId>& work, const Range3& share,
                  Guess guess, const Plan& plan) {
-  std::vector<TaskId> products;
-  for (const TaskId task : work) {
-    const trace::RowId row = model.graph().tasks[task].row;
-    if (model.Traits(row).family == analyze::KernelFamily::kMatmul) products.push_back(task);
-  }
+  const std::vector<TaskId> products = ProductsOf(model, work);
   const double whole = PlannedTime(work, plan);
   if (products.empty()) return whole / kGainHalf.At(guess);
   return std::min(whole, PlannedTime(products, plan) * share.At(guess));
@@ -71,12 +97,9 @@ class NaiveAttention : public Edit {
                              plan.MatrixOf(attention.forward.front()) == MatrixMode::kHalf);
       for (const std::vector<TaskId>* work : {&attention.forward, &attention.backward}) {
         if (work->empty()) continue;
-        const bool forward = work == &attention.forward;
-        const double fused =
-            half ? FusedHalf(model, *work,
-                             forward ? ForwardShare(attention) : BackwardShare(attention), guess,
-                             plan)
-                 : PlannedTime(*work, plan) / kGainFp32.At(guess);
+        const Range3& share = ShareOf(attention, work == &attention.forward, half);
+        const double fused = half ? FusedHalf(model, *work, share, guess, plan)
+                                  : FusedFp32(model, *work, share, guess, plan);
         ReplaceByOne(model, *work, static_cast<Nanos>(fused), 0, plan);
         plan.SetMatrix(work->front(), MatrixMode::kFused);
       }

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <cstdint>
 
 #include "analyze/flops.h"
+#include "replay/edits/attention.h"
 
 namespace hone::replay {
 namespace {
@@ -25,6 +28,15 @@ constexpr double kFp32Reached = 0.87;
 constexpr double kReachedLayer = 0.66, kReachedLarge = 0.75;
 constexpr double kReachedMisaligned = 0.28;
 constexpr double kLayerFlops = 46e9, kLargeFlops = 325e9, kSmallFlops = 5e9, kSmallPower = 0.35;
+// With TF32 the units take operands whose inner size lies together, so that a layer's three
+// products reach different shares. An H200, an ALBERT and a mixture of experts, 5 to 200 GFLOP:
+// forward 0.49 to 0.96, the gradient of the input 0.49 to 0.87, that of the weight 0.32 to 0.65
+// (one of 0.36 with 39); small ones less, as much as work of 3.5 GFLOP at each one's best would
+// take.
+constexpr std::array<double, 4> kReachedAtBest = {0.75, 1.0, 0.88, 0.55};  // by Operands
+constexpr double kStartFlops = 3.5e9;
+// Heads have 32 to 256 elements.
+constexpr std::int64_t kLargestHead = 256;
 // bfloat16 with one element an access took 5.5 times as long as with eight, for 4,095-wide layers.
 constexpr double kMisalignedHalf = kReachedLarge / 5.5;
 // Convolutions reach less of the fp32 peak to begin with: ResNet-50's took 4.4 times as long as
@@ -61,6 +73,25 @@ double ReachedByUnits(double flops) {
   return std::clamp(reached, kReachedLayer, kReachedLarge);
 }
 
+Operands OperandsOf(std::string_view kernel) {
+  for (std::size_t at = kernel.find('_'); at != std::string_view::npos;
+       at = kernel.find('_', at + 1)) {
+    const std::string_view word = kernel.substr(at + 1, 2);
+    if (word.size() < 2 || (at + 3 < kernel.size() && std::isalnum(kernel[at + 3]))) continue;
+    if (word == "tn") return Operands::kInnerTogether;
+    if (word == "nn") return Operands::kOneTogether;
+    if (word == "nt") return Operands::kInnerApart;
+  }
+  return Operands::kUnknown;
+}
+
+double ReachedWithTf32(double flops, Operands operands) {
+  const double best = kReachedAtBest[static_cast<std::size_t>(operands)];
+  const double reached =
+      best * std::max(flops, kSmallFlops) / (std::max(flops, kSmallFlops) + kStartFlops);
+  return flops < kSmallFlops ? reached * std::pow(flops / kSmallFlops, kSmallPower) : reached;
+}
+
 double ReachedBandwidth(const analyze::DevicePeaks& peaks) {
   return (peaks.measured ? 1.0 : kBandwidthReached) * peaks.memory_gbytes_per_s;
 }
@@ -70,12 +101,12 @@ double ReachedPeak(const analyze::DevicePeaks& peaks, double tflops) {
 }
 
 MatrixFormat MatrixFormat::Tf32(const analyze::DevicePeaks& peaks) {
-  return {ReachedPeak(peaks, peaks.tf32), 1, 1, kReachedMisaligned, 4};
+  return {ReachedPeak(peaks, peaks.tf32), 1, 1, kReachedMisaligned, 4, true};
 }
 
 MatrixFormat MatrixFormat::Bf16(const analyze::DevicePeaks& peaks) {
   const double scale = peaks.tf32 > 0 && peaks.bf16 > 0 ? peaks.tf32 / peaks.bf16 : 0.5;
-  return {ReachedPeak(peaks, peaks.bf16), scale, 0.5, kMisalignedHalf, 8};
+  return {ReachedPeak(peaks, peaks.bf16), scale, 0.5, kMisalignedHalf, 8, false};
 }
 
 double ConvolutionGain(const analyze::DevicePeaks& peaks) {
@@ -85,7 +116,15 @@ double ConvolutionGain(const analyze::DevicePeaks& peaks) {
 
 ProductGains::ProductGains(const Model& model, const MatrixFormat& format)
     : model_(model), peaks_(*model.peaks()), format_(format) {
-  if (!model.facts().trust.present.shapes) return;
+  if (!model.facts().trust.present.shapes) {
+    attention_.resize(model.trace().device.size(), 0);
+    for (const Attention& attention : FindAttention(model)) {
+      for (const auto* work : {&attention.forward, &attention.backward}) {
+        for (const TaskId task : *work) attention_[model.graph().tasks[task].row] = 1;
+      }
+    }
+    return;
+  }
   calls_ = std::make_unique<analyze::ModelledCalls>(model.trace());
   aligned_.resize(calls_->entries().size(), kUnseen);
   time_ns_.resize(model.trace().host.size(), 0);
@@ -98,23 +137,42 @@ ProductGains::ProductGains(const Model& model, const MatrixFormat& format)
 
 double ProductGains::Of(const Task& task) {
   const RowId op = model_.trace().device.op[task.row];
-  const bool batched = IsBatched(model_.trace(), op);
+  const RowId owner = OwnerOf(op);
+  const bool of_heads = IsBatched(model_.trace(), op) && IsOfHeads(task, owner);
   double seconds = static_cast<double>(task.duration_ns) / 1e9;
-  double flops = FlopsAsRun(task, batched), bytes = 0;
+  double flops = FlopsAsRun(task, of_heads), bytes = 0;
   bool aligned = true;
-  if (const RowId owner = OwnerOf(op); owner != kNoRow) {
+  if (owner != kNoRow) {
     const std::uint32_t entry = calls_->EntryOf(owner);
     seconds = static_cast<double>(time_ns_[owner]) / 1e9;
     flops = calls_->entries()[entry].work.flops;
     bytes = format_.bytes_scale * calls_->entries()[entry].work.bytes;
     aligned = IsAligned(entry);
   }
-  double reached = aligned ? ReachedByUnits(format_.flops_scale * flops) : format_.misaligned;
-  if (batched) reached = std::min(reached, kReachedBatched);
+  double reached = aligned ? Reached(task, flops) : format_.misaligned;
+  if (of_heads) reached = std::min(reached, kReachedBatched);
   const double compute = flops / (reached * format_.tflops * 1e12);
   const double bandwidth = ReachedBandwidth(peaks_) * 1e9;
   const double faster = std::max(compute, bandwidth > 0 ? bytes / bandwidth : 0.0);
   return faster > 0 ? std::max(1.0, seconds / faster) : 1;
+}
+
+double ProductGains::Reached(const Task& task, double flops) const {
+  if (!format_.by_operands) return ReachedByUnits(format_.flops_scale * flops);
+  return ReachedWithTf32(flops, OperandsOf(model_.trace().DeviceName(task.row)));
+}
+
+// Without shapes, a batched product beside a softmax; others are layers of experts and the like.
+bool ProductGains::IsOfHeads(const Task& task, RowId owner) const {
+  if (calls_ == nullptr) return attention_[task.row] != 0;
+  if (owner == kNoRow) return true;
+  std::int64_t smallest = INT64_MAX;
+  for (const analyze::ArgumentShape& argument :
+       ArgumentsOf(model_.trace(), calls_->entries()[calls_->EntryOf(owner)].detail)) {
+    if (!argument.IsTensor() || argument.dims.size() < 3) continue;
+    smallest = std::min({smallest, argument.dims.end()[-1], argument.dims.end()[-2]});
+  }
+  return smallest <= kLargestHead;
 }
 
 double ProductGains::SmallerMatrix(RowId op) const {
@@ -165,12 +223,12 @@ double ProductGains::FusedAttentionInHalf(const Task& task, std::size_t kernels)
 }
 
 // What a kernel without shapes must have computed in its time.
-double ProductGains::FlopsAsRun(const Task& task, bool batched) const {
+double ProductGains::FlopsAsRun(const Task& task, bool of_heads) const {
   const double seconds = static_cast<double>(task.duration_ns) / 1e9;
   const bool on_units = model_.Traits(task.row).matrix_unit == analyze::MatrixUnit::kYes;
   if (!on_units) return kFp32Reached * ReachedPeak(peaks_, peaks_.fp32) * 1e12 * seconds;
   const double peak = ReachedPeak(peaks_, peaks_.tf32) * 1e12 * seconds;
-  return peak * (batched ? kReachedBatched : ReachedByUnits(kReachedLayer * peak));
+  return peak * (of_heads ? kReachedBatched : ReachedByUnits(kReachedLayer * peak));
 }
 
 // The call whose shapes account for the kernel; kNoRow: none is known.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "analyze/modelled_calls.h"
@@ -20,6 +21,7 @@ struct MatrixFormat {
   double bytes_scale = 1;     // of the bytes of the recorded call
   double misaligned = 0;      // of the peak, where a size is no multiple of `multiple`
   std::int64_t multiple = 1;  // of elements: what one access of 16 bytes holds
+  bool by_operands = false;   // how operands lie in memory matters
   static MatrixFormat Tf32(const analyze::DevicePeaks& peaks);
   static MatrixFormat Bf16(const analyze::DevicePeaks& peaks);
 };
@@ -49,7 +51,9 @@ class ProductGains {
   trace::RowId OwnerOf(trace::RowId op) const;
   std::vector<std::int64_t> FirstDims(trace::RowId op) const;
   bool IsAligned(std::uint32_t entry);
-  double FlopsAsRun(const Task& task, bool batched) const;
+  bool IsOfHeads(const Task& task, trace::RowId owner) const;
+  double Reached(const Task& task, double flops) const;
+  double FlopsAsRun(const Task& task, bool of_heads) const;
 
   const Model& model_;
   const analyze::DevicePeaks& peaks_;
@@ -57,12 +61,23 @@ class ProductGains {
   std::unique_ptr<analyze::ModelledCalls> calls_;  // null: no shapes
   std::vector<std::uint8_t> aligned_;              // by entry
   std::vector<Nanos> time_ns_;                     // by owner: of all its kernels
+  std::vector<std::uint8_t> attention_;            // by row of Trace::device, without shapes
 };
 
 // Of their peak, what matrix units reach with a layer's product of so many FLOPs in TF32; in
 // another format, of so many as take as long at its peak.
 double ReachedByUnits(double flops);
-// The same of products whose inner size is a head's.
+// How the operands of a product lie, as its kernel's name says it.
+enum class Operands : std::uint8_t {
+  kUnknown,
+  kInnerTogether,  // tn: the inner size side by side in both; a layer's forward product
+  kOneTogether,    // nn: in one of them; its input's gradient
+  kInnerApart,     // nt: in none; its weight's gradient
+};
+Operands OperandsOf(std::string_view kernel);
+// Of their peak, what matrix units reach with TF32, which they load with the inner size together.
+double ReachedWithTf32(double flops, Operands operands);
+// Of batched products that have a head's size.
 inline constexpr double kReachedBatched = 0.30;
 // Of a peak of the device, what the best products reach.
 double ReachedPeak(const analyze::DevicePeaks& peaks, double tflops);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -32,8 +33,20 @@ constexpr Range3 kStridedLeft = {1.0, 0.5, 0.35};
 // more than that at least half goes.
 constexpr Range3 kDispatchGone = {0, 0.5, 0.9};
 
-bool Fuses(KernelFamily family) {
+// Inductor writes running sums and reads by index (flip, gather, select) into its own loops;
+// sorting, and sums that are scattered, stay a library's.
+constexpr std::string_view kScan = "at::native::tensor_kernel_scan_";
+constexpr std::array<std::string_view, 3> kIndexed = {
+    "at::native::index_elementwise_kernel<", "at::native::vectorized_gather_kernel<",
+    "at::native::(anonymous namespace)::indexSelect"};
+
+bool Fuses(KernelFamily family, std::string_view name) {
   switch (family) {
+    case KernelFamily::kSortScan: return name.find(kScan) != std::string_view::npos;
+    case KernelFamily::kEmbedding:
+      return std::ranges::any_of(kIndexed, [&](std::string_view part) {
+        return name.find(part) != std::string_view::npos;
+      });
     case KernelFamily::kNorm:
     case KernelFamily::kSoftmax:
     case KernelFamily::kElementwise:
@@ -127,8 +140,9 @@ FoundEdit FindUnfusedElementwise(const Model& model) {
     std::vector<TaskId>& chain = open[task.lane];
     const bool set = model.trace().device.kind[task.row] == trace::WorkKind::kSet;
     if (set) continue;  // zeroes a buffer for one of them
-    const bool fuses = task.kind == TaskKind::kKernel && Fuses(model.Traits(task.row).family) &&
-                       !model.InOptimizer(task.row) && !opaque(task.row);
+    const bool fuses = task.kind == TaskKind::kKernel && !model.InOptimizer(task.row) &&
+                       Fuses(model.Traits(task.row).family, model.trace().DeviceName(task.row)) &&
+                       !opaque(task.row);
     if (fuses) {
       chain.push_back(t);
     } else {
