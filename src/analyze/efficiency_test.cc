@@ -73,7 +73,7 @@ class TraceMaker {
   Known<EfficiencyFacts> Measure(trace::Interval window) {
     trace_ = std::move(builder_).Finish();
     Steps steps;
-    steps.steady_window = window;
+    steps.steady_window.AppendSorted(window);
     return MeasureEfficiency(trace_, WorkClasses(trace_), Lineage(trace_), steps);
   }
   const trace::Trace& trace() const { return trace_; }

@@ -20,7 +20,8 @@ Facts Analyze(const trace::Trace& trace, const FactsOptions& options) {
   const Lineage lineage(trace);
   const WorkClasses classes(trace);
   steps.get();
-  facts.timeline = ComputeTimeline(trace, classes, facts.steps.steady_window);
+  facts.timeline =
+      ComputeTimeline(trace, classes, facts.steps.steady_window, facts.steps.hole_spans);
 
   // Every analysis writes its own member and reads only what stands above. The two halves take
   // about as long: the device's tables and models here, the host's below.

@@ -67,21 +67,18 @@ class WorkCursor {
   RowId next_ = 0, last_ = kNoRow;
 };
 
-Nanos Overlap(Interval a, Interval b) {
-  return std::max<Nanos>(0, std::min(a.end_ns, b.end_ns) - std::max(a.begin_ns, b.begin_ns));
-}
-
 }  // namespace
 
 const char* IdleCauseId(IdleCause cause) { return kWords[static_cast<std::size_t>(cause)].id; }
 const char* IdleCauseText(IdleCause cause) { return kWords[static_cast<std::size_t>(cause)].text; }
 
 Known<IdleFacts> ExplainIdle(const trace::Trace& trace, const Known<Timeline>& timeline,
-                             const Steps& /*steps*/, const Lineage& lineage) {
+                             const Steps& steps, const Lineage& lineage) {
   if (!timeline) return Known<IdleFacts>::Absent(timeline.why_not());
   const DeviceTimeline& device = timeline->main_device();
-  const Interval whole = device.whole.window;
-  const Interval steady = device.steady.window;
+  const Interval whole = device.whole.window.hull();
+  const trace::IntervalSet& steady = device.steady.window;
+  const Interval steps_hull = steady.hull();
 
   const ApiCalls calls(trace);
   const HostActivity activity(trace, lineage, calls);
@@ -100,22 +97,24 @@ Known<IdleFacts> ExplainIdle(const trace::Trace& trace, const Known<Timeline>& t
   const auto add_edge = [&](Nanos begin, Nanos end, Interval explained) {
     if (begin >= end) return;
     const IdleGap edge = explain(explained);
-    facts.steady_ns[static_cast<std::size_t>(edge.cause)] += end - begin;
+    facts.steady_ns[static_cast<std::size_t>(edge.cause)] += steady.LengthWithin({begin, end});
   };
 
-  const Nanos before_end = std::min(steady.end_ns, whole.begin_ns);
-  add_edge(steady.begin_ns, before_end, {steady.begin_ns, whole.begin_ns});
-  const trace::IntervalSet gaps = trace::Complement(device.busy, whole);
+  const Nanos before_end = std::min(steps_hull.end_ns, whole.begin_ns);
+  add_edge(steps_hull.begin_ns, before_end, {steps_hull.begin_ns, whole.begin_ns});
+  // A gap that reaches into a hole ends there.
+  const trace::IntervalSet gaps =
+      trace::Subtract(trace::Complement(device.busy, whole), steps.hole_spans);
   facts.gaps.reserve(gaps.size());
   for (const Interval& span : gaps) {
     facts.gaps.push_back(explain(span));
     const auto cause = static_cast<std::size_t>(facts.gaps.back().cause);
     facts.whole_ns[cause] += span.length();
-    facts.steady_ns[cause] += Overlap(span, steady);
+    facts.steady_ns[cause] += steady.LengthWithin(span);
     ++facts.count[cause];
   }
-  const Nanos after_begin = std::max(steady.begin_ns, whole.end_ns);
-  add_edge(after_begin, steady.end_ns, {after_begin, steady.end_ns});
+  const Nanos after_begin = std::max(steps_hull.begin_ns, whole.end_ns);
+  add_edge(after_begin, steps_hull.end_ns, {after_begin, steps_hull.end_ns});
   return facts;
 }
 

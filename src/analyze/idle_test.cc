@@ -31,9 +31,9 @@ struct Explained {
 
 Explained ExplainWithin(const Trace& trace, Interval window) {
   Steps steps;
-  steps.steady_window = window;
+  steps.steady_window.AppendSorted(window);
   Explained out;
-  out.timeline = ComputeTimeline(trace, WorkClasses(trace), window);
+  out.timeline = ComputeTimeline(trace, WorkClasses(trace), steps.steady_window);
   out.idle = ExplainIdle(trace, out.timeline, steps, Lineage(trace));
   if (out.idle) {
     EXPECT_EQ(Total(out.idle->whole_ns), out.timeline->main_device().whole.idle_ns);

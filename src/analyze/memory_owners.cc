@@ -106,11 +106,12 @@ void AddOwners(const trace::MemoryEvents& memory, std::span<const RowId> events,
       return block.time_ns >= early.begin_ns && block.time_ns < early.end_ns;
     });
   };
+  const Nanos window_end = steps.host_window.hull().end_ns;
   Bytes freed_unseen = 0;
   bool in_steps = true;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const RowId event = events[i];
-    if (in_steps && memory.time_ns[event] > steps.host_window.end_ns) {
+    if (in_steps && memory.time_ns[event] > window_end) {
       mark_kept();
       in_steps = false;
     }

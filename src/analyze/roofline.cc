@@ -148,7 +148,8 @@ void Rate(const Known<DevicePeaks>& peaks, RowSums& sums) {
 }
 
 void MeasureUtilization(const std::vector<RowSums>& rows, const Totals& totals,
-                        trace::Interval window, std::size_t device_count, EfficiencyFacts& facts) {
+                        const trace::IntervalSet& window, std::size_t device_count,
+                        EfficiencyFacts& facts) {
   const auto absent = [&](const std::string& why) {
     facts.tflops_per_s = facts.model_flops_utilization = Known<double>::Absent(why);
   };
@@ -190,7 +191,7 @@ void MeasureUtilization(const std::vector<RowSums>& rows, const Totals& totals,
 }  // namespace
 
 void MeasureRoofline(const trace::Trace& trace, const WorkClasses& classes,
-                     const ClassifiedKernels& kernels, trace::Interval steady_window,
+                     const ClassifiedKernels& kernels, const trace::IntervalSet& steady_window,
                      std::size_t device_count, EfficiencyFacts& facts) {
   const ModelledCalls calls(trace);
   if (!calls.any_shapes()) {
@@ -210,8 +211,7 @@ void MeasureRoofline(const trace::Trace& trace, const WorkClasses& classes,
     if (device.kind[i] != trace::WorkKind::kKernel || classes[i] != WorkClass::kCompute) continue;
     const KernelTraits& traits = kernels[device.name[i]];
     const Nanos duration_ns = device.duration_ns[i];
-    const bool in_window =
-        device.start_ns[i] >= steady_window.begin_ns && device.start_ns[i] < steady_window.end_ns;
+    const bool in_window = steady_window.Holds(device.start_ns[i]);
     const bool matrix =
         IsMatrixFamily(traits.family) && traits.matrix_unit != MatrixUnit::kNotApplicable;
     if (matrix && in_window) totals.window_matrix_ns += duration_ns;

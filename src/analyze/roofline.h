@@ -22,7 +22,7 @@ bool IsMatrixFamily(KernelFamily family);  // matmul, convolution, attention
 
 // Fills roofline, modelled_share, tflops_per_s and model_flops_utilization.
 void MeasureRoofline(const trace::Trace& trace, const WorkClasses& classes,
-                     const ClassifiedKernels& kernels, trace::Interval steady_window,
+                     const ClassifiedKernels& kernels, const trace::IntervalSet& steady_window,
                      std::size_t device_count, EfficiencyFacts& facts);
 
 }  // namespace hone::analyze

@@ -102,8 +102,12 @@ void FindBusiest(const trace::Trace& trace, const CountedSamples& counts, Python
 }  // namespace
 
 CountedSamples::CountedSamples(const trace::Trace& trace, const Steps& steps)
-    : trace_(trace), window_{INT64_MIN / 4, INT64_MAX / 4}, lead_(UINT16_MAX) {
-  if (steps.steady_count() > 0) window_ = steps.host_window;
+    : trace_(trace), lead_(UINT16_MAX) {
+  if (steps.steady_count() > 0) {
+    window_ = steps.host_window;
+  } else {
+    window_.AppendSorted({INT64_MIN / 4, INT64_MAX / 4});
+  }
   // The main thread of the first process, which has the process's number.
   for (std::size_t t = 0; t < trace.threads.size() && lead_ == UINT16_MAX; ++t) {
     const trace::Thread& thread = trace.threads[t];
@@ -115,9 +119,7 @@ CountedSamples::CountedSamples(const trace::Trace& trace, const Steps& steps)
 
 bool CountedSamples::operator()(std::size_t sample) const {
   const trace::StackSamples& samples = trace_.samples;
-  if (samples.time_ns[sample] < window_.begin_ns || samples.time_ns[sample] >= window_.end_ns) {
-    return false;
-  }
+  if (!window_.Holds(samples.time_ns[sample])) return false;
   return samples.thread[sample] == lead_ || samples.state[sample] != trace::ThreadState::kWaiting;
 }
 

@@ -16,7 +16,7 @@ class CountedSamples {
 
  private:
   const trace::Trace& trace_;
-  trace::Interval window_;
+  trace::IntervalSet window_;
   std::uint16_t lead_;
 };
 

@@ -45,15 +45,24 @@ bool MoveToDeviceClock(const trace::Trace& trace, std::vector<Step>& steps) {
     if (i > 0 && shares[i].last_end_ns <= shares[i - 1].last_end_ns) return false;
   }
   if (steps.empty()) return false;
-  // With one step there is no growth to see: its own work against its own length.
-  const bool single = steps.size() == 1;
-  const Nanos device =
-      shares.back().last_end_ns - (single ? shares[0].first_start_ns : shares[0].last_end_ns);
-  const Nanos host =
-      single ? steps[0].span.length() : steps.back().span.end_ns - steps[0].span.end_ns;
+  const auto leads = [&](std::size_t i) {  // a run of neighbours
+    return i == 0 || steps[i].before != Before::kNeighbour;
+  };
+  Nanos device = 0, host = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!leads(i)) {
+      device += shares[i].last_end_ns - shares[i - 1].last_end_ns;
+      host += steps[i].span.end_ns - steps[i - 1].span.end_ns;
+    } else if (i + 1 == steps.size() || leads(i + 1)) {
+      // With one step there is no growth to see: its own work against its own length.
+      device += shares[i].last_end_ns - shares[i].first_start_ns;
+      host += steps[i].span.length();
+    }
+  }
   if (static_cast<double>(device) <= kAhead * static_cast<double>(host)) return false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    steps[i].span = {i == 0 ? shares[0].first_start_ns : shares[i - 1].last_end_ns,
+    const Nanos last = i == 0 ? INT64_MIN : shares[i - 1].last_end_ns;
+    steps[i].span = {leads(i) ? std::max(last, shares[i].first_start_ns) : last,
                      shares[i].last_end_ns};
   }
   return true;

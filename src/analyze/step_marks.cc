@@ -80,13 +80,51 @@ std::vector<Mark> CollectMarks(const trace::Trace& trace) {
   return marks;
 }
 
+// Which of the marks, in time order, hold others that are neither copies nor parts of them. Steps
+// of torch.profiler have no parts. Of labels one that holds several others is a wrong one; where
+// more do, those inside are parts.
+std::vector<bool> Enclosing(const trace::Trace& trace, const Mark* first, const Mark* last) {
+  const auto count = static_cast<std::size_t>(last - first);
+  std::vector<std::size_t> inside(count, 0), open;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Nanos end = trace.host.end_ns(first[i].row);
+    while (!open.empty() && trace.host.end_ns(first[open.back()].row) < end) open.pop_back();
+    if (!open.empty() && first[open.back()].number != first[i].number &&
+        trace.host.duration_ns[first[i].row] > 0) {
+      ++inside[open.back()];
+    }
+    open.push_back(i);
+  }
+  const bool parts = first->family != 0 &&
+                     std::count_if(inside.begin(), inside.end(), [](auto n) { return n > 0; }) != 1;
+  std::vector<bool> encloses(count, false);
+  for (std::size_t i = 0; i < count && !parts; ++i) {
+    encloses[i] = inside[i] >= (first->family == 0 ? 1U : 2U);
+  }
+  return encloses;
+}
+
 // Steps of one thread's marks, which stand in time order. A mark inside the one before it is a
-// copy or a part and is dropped; one that begins before the last one ends cuts it short.
-std::vector<Step> Disjoint(const trace::Trace& trace, const Mark* first, const Mark* last) {
+// copy or a part and is dropped; one that begins before the last one ends cuts it short, and so
+// does the first inside one that encloses others, where it is the next by its number.
+std::vector<Step> Disjoint(const trace::Trace& trace, const Mark* first, const Mark* last,
+                           EnclosingMarks& enclosing) {
+  const std::vector<bool> encloses = Enclosing(trace, first, last);
+  enclosing.of = static_cast<std::size_t>(last - first);
   std::vector<Step> steps;
   for (const Mark* mark = first; mark != last; ++mark) {
-    const trace::Interval span{trace.host.start_ns[mark->row], trace.host.end_ns(mark->row)};
+    trace::Interval span{trace.host.start_ns[mark->row], trace.host.end_ns(mark->row)};
     if (span.end_ns <= span.begin_ns) continue;
+    if (encloses[static_cast<std::size_t>(mark - first)]) {
+      ++enclosing.count;
+      if (span.length() > enclosing.length_ns) {
+        enclosing.length_ns = span.length();
+        enclosing.name = trace.HostName(mark->row);
+      }
+      if (mark[1].number != mark->number + 1) continue;
+      span.end_ns = trace.host.start_ns[mark[1].row];
+      if (span.end_ns <= span.begin_ns) continue;
+    }
     if (!steps.empty()) {
       trace::Interval& before = steps.back().span;
       if (span.end_ns <= before.end_ns || span.begin_ns <= before.begin_ns) continue;
@@ -317,16 +355,24 @@ std::vector<Step> StepsFromMarks(const trace::Trace& trace) {
   std::stable_sort(marks.begin(), marks.end(),
                    [](const At& a, const At& b) { return a.time_ns < b.time_ns; });
   std::vector<Step> steps;
+  // Calls are numbered: between two whose numbers do not follow each other lie others.
+  std::int64_t stride = INT64_MAX;
+  for (std::size_t i = 1; i < marks.size(); ++i) {
+    const std::int64_t apart = marks[i].number - marks[i - 1].number;
+    if (apart > 0) stride = std::min(stride, apart);
+  }
   for (std::size_t i = 1; i < marks.size(); ++i) {
     const trace::Interval span{marks[i - 1].time_ns, marks[i].time_ns};
     if (span.length() <= 0) continue;
+    const bool follows = marks[i].number - marks[i - 1].number == stride;
+    if (!follows && marks.size() > 2 && stride != INT64_MAX) continue;
     steps.push_back(
         {"step " + std::to_string(marks[i].number), marks[i].number, span, span, false});
   }
   return steps;
 }
 
-std::vector<Step> StepsFromLabels(const trace::Trace& trace) {
+std::vector<Step> StepsFromLabels(const trace::Trace& trace, EnclosingMarks& enclosing) {
   std::vector<Mark> marks = CollectMarks(trace);
   std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) {
     return a.family != b.family ? a.family < b.family : a.thread < b.thread;
@@ -340,12 +386,14 @@ std::vector<Step> StepsFromLabels(const trace::Trace& trace) {
       ++end;
     }
     if (first.family != 0 && best_family == 0 && !best.empty()) break;  // ProfilerStep wins
-    std::vector<Step> steps = Disjoint(trace, marks.data() + i, marks.data() + end);
+    EnclosingMarks found;
+    std::vector<Step> steps = Disjoint(trace, marks.data() + i, marks.data() + end, found);
     if (first.family != 0 && (steps.size() < 2 || !Increasing(steps))) continue;
     DropCutSteps(trace, trace.threads[first.thread], steps);
     if (steps.size() > best.size()) {
       best = std::move(steps);
       best_family = first.family;
+      enclosing = std::move(found);
     }
   }
   return best;

@@ -13,7 +13,7 @@ namespace hone::analyze {
 std::vector<Step> StepsFromMarks(const trace::Trace& trace);
 
 // ProfilerStep#N, else labels such as "step 12", "iteration_7", "train_step_4".
-std::vector<Step> StepsFromLabels(const trace::Trace& trace);
+std::vector<Step> StepsFromLabels(const trace::Trace& trace, EnclosingMarks& enclosing);
 
 // From the end of one optimizer step to the end of the next.
 std::vector<Step> StepsFromOptimizer(const trace::Trace& trace);
@@ -22,6 +22,11 @@ std::vector<Step> StepsFromOptimizer(const trace::Trace& trace);
 // least three times and covers at least 60 % of the device (operator) time.
 std::vector<Step> StepsFromDevicePattern(const trace::Trace& trace);
 std::vector<Step> StepsFromOpPattern(const trace::Trace& trace);
+
+// Sets Step::before and leaves out steps that hold a hole: where numbers of marks jump, and where
+// nothing was recorded for much of the time. Linear in rows.
+std::vector<StepHole> FindHoles(const trace::Trace& trace, StepSource source,
+                                std::vector<Step>& steps);
 
 // For steps that the host marked: where it runs ahead of the device, sets their spans to when the
 // device worked on them and returns true. Sets host_span either way. O(work · log steps).

@@ -27,7 +27,7 @@ inline constexpr std::size_t kStepPartCount = 3 + kIdleCauseCount + 1;
 
 struct StepSplit {
   std::array<StepPart, kStepPartCount> parts;  // sum to total_ns
-  trace::Interval window;
+  trace::IntervalSet window;
   Nanos total_ns = 0, busy_ns = 0;
   std::size_t steps = 0;       // steady steps in the window; 0: the whole device span
   bool between_steps = false;  // the window also holds time between steps, worth saying

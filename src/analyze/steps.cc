@@ -79,6 +79,41 @@ trace::Interval HullOfWork(const trace::Trace& trace) {
   return hull.begin_ns <= hull.end_ns ? hull : trace::Interval{};
 }
 
+trace::IntervalSet SetOf(trace::Interval interval) {
+  trace::IntervalSet set;
+  set.AppendSorted(interval);
+  return set;
+}
+
+std::vector<Step> StepsFrom(StepSource source, const trace::Trace& trace, Steps& found) {
+  switch (source) {
+    case StepSource::kMark: return StepsFromMarks(trace);
+    case StepSource::kProfilerStep: return StepsFromLabels(trace, found.enclosing);
+    case StepSource::kOptimizer: return StepsFromOptimizer(trace);
+    case StepSource::kKernelPattern: return StepsFromDevicePattern(trace);
+    case StepSource::kOpPattern: return StepsFromOpPattern(trace);
+    case StepSource::kNone: break;
+  }
+  return {};
+}
+
+// Between neighbours lies the program's own time; what lies in front of the others is a hole.
+void SetWindows(Steps& found) {
+  for (std::size_t i = 0; i < found.steps.size(); ++i) {
+    const Step& step = found.steps[i];
+    trace::Interval span = step.span, host_span = step.host_span;
+    if (i > 0 && step.before != Before::kNeighbour) {
+      found.hole_spans.AppendSorted({found.steps[i - 1].span.end_ns, span.begin_ns});
+    } else if (i > found.warm_up_count) {
+      span.begin_ns = found.steps[i - 1].span.end_ns;
+      host_span.begin_ns = found.steps[i - 1].host_span.end_ns;
+    }
+    if (i < found.warm_up_count) continue;
+    found.steady_window.AppendSorted(span);
+    found.host_window.AppendSorted(host_span);
+  }
+}
+
 }  // namespace
 
 const char* StepSourceName(StepSource source) {
@@ -100,31 +135,23 @@ bool MedianSpeaksForMean(Nanos median_ns, Nanos mean_ns) {
 
 Steps FindSteps(const trace::Trace& trace) {
   Steps found;
-  struct Attempt {
-    StepSource source;
-    std::vector<Step> (*find)(const trace::Trace&);
-  };
   const bool has_device = trace.device.size() > 0;
-  const Attempt attempts[] = {
-      {StepSource::kMark, StepsFromMarks},
-      {StepSource::kProfilerStep, StepsFromLabels},
-      {StepSource::kOptimizer, StepsFromOptimizer},
-      has_device ? Attempt{StepSource::kKernelPattern, StepsFromDevicePattern}
-                 : Attempt{StepSource::kOpPattern, StepsFromOpPattern},
-  };
-  for (const Attempt& attempt : attempts) {
-    found.steps = attempt.find(trace);
+  for (const StepSource source :
+       {StepSource::kMark, StepSource::kProfilerStep, StepSource::kOptimizer,
+        has_device ? StepSource::kKernelPattern : StepSource::kOpPattern}) {
+    found.steps = StepsFrom(source, trace, found);
     if (found.steps.empty()) continue;
-    found.source = attempt.source;
+    found.source = source;
     break;
   }
   if (found.steps.empty()) {
     found.why_none = std::string("no step marks, no optimizer steps, and no sequence of ") +
                      (has_device ? "kernels" : "operators") + " that repeats three times";
     found.stats = Known<StepStats>::Absent("no steps in this trace");
-    found.steady_window = found.host_window = HullOfWork(trace);
+    found.steady_window = found.host_window = SetOf(HullOfWork(trace));
     return found;
   }
+  found.holes = FindHoles(trace, found.source, found.steps);
   if (found.source == StepSource::kMark || found.source == StepSource::kProfilerStep ||
       found.source == StepSource::kOptimizer) {
     found.device_clock = MoveToDeviceClock(trace, found.steps);
@@ -133,10 +160,7 @@ Steps FindSteps(const trace::Trace& trace) {
   }
   found.warm_up_count = MarkWarmUp(found.steps);
   found.stats = Summarize(found.steps, found.warm_up_count);
-  found.steady_window = {found.steps[found.warm_up_count].span.begin_ns,
-                         found.steps.back().span.end_ns};
-  found.host_window = {found.steps[found.warm_up_count].host_span.begin_ns,
-                       found.steps.back().host_span.end_ns};
+  SetWindows(found);
   return found;
 }
 

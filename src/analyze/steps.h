@@ -22,12 +22,33 @@ enum class StepSource : std::uint8_t {
 };
 const char* StepSourceName(StepSource source);
 
+// What lies between a step and the one in front of it.
+enum class Before : std::uint8_t {
+  kNeighbour,   // nothing but the program's own time
+  kOtherSteps,  // steps that are not in the file, by their numbers
+  kNothing,     // a long stretch in which nothing was recorded
+};
+
 struct Step {
   std::string name;
   std::int64_t number = -1;   // N of ProfilerStep#N; else the ordinal
   trace::Interval span;       // on the clock that Steps::device_clock names
   trace::Interval host_span;  // as the host marked it
   bool warm_up = false;       // told apart by rule; warm-up steps count in no steady figure
+  Before before = Before::kNeighbour;  // else a hole in front of it, which belongs to no step
+};
+
+struct StepHole {
+  Before kind = Before::kOtherSteps;
+  std::string from, to;  // names of the steps around it; `to` is empty where no step follows
+  Nanos length_ns = 0;
+};
+
+// Marks that were cut because they enclose other steps.
+struct EnclosingMarks {
+  std::size_t count = 0, of = 0;  // of all marks of the thread
+  std::string name;               // the longest
+  Nanos length_ns = 0;            // of its mark
 };
 
 // How far the mean of steps may lie from their median, as a share of it, before the median says too
@@ -52,12 +73,16 @@ struct Steps {
   // off, so its marks say nothing about how long a step takes. A step then lasts from the end of
   // the work of the one before it to the end of its own.
   bool device_clock = false;
-  // From the start of the first steady step to the end of the last; where there are no steps, the
-  // hull of all work in the trace. Per-step figures are taken inside it.
-  trace::Interval steady_window;
+  // From the start of the first steady step to the end of the last, without the holes; where there
+  // are no steps, the hull of all work in the trace. Per-step figures are taken inside it.
+  trace::IntervalSet steady_window;
 
   // The same steps as the host marked them, for what happens on the host.
-  trace::Interval host_window;
+  trace::IntervalSet host_window;
+
+  std::vector<StepHole> holes;    // in time order
+  trace::IntervalSet hole_spans;  // those between two steps, on the clock of the steps
+  EnclosingMarks enclosing;
 
   std::size_t steady_count() const { return steps.size() - warm_up_count; }
 };

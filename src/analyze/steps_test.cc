@@ -96,7 +96,7 @@ TEST_F(StepsTest, ProfilerStepsWithWarmUpAndStatistics) {
   EXPECT_EQ(steps.steps[0].number, 2);
   EXPECT_EQ(steps.warm_up_count, 1U);
   EXPECT_TRUE(steps.steps[0].warm_up);
-  EXPECT_EQ(steps.steady_window, (trace::Interval{900, 1460}));
+  EXPECT_EQ(steps.steady_window.hull(), (trace::Interval{900, 1460}));
   ASSERT_TRUE(steps.stats.has_value());
   EXPECT_EQ(steps.stats->count, 5U);
   EXPECT_EQ(steps.stats->median_ns, 110);
@@ -331,7 +331,7 @@ TEST_F(StepsTest, NoPatternInNoise) {
   EXPECT_EQ(steps.source, StepSource::kNone);
   EXPECT_FALSE(steps.why_none.empty());
   EXPECT_FALSE(steps.stats.has_value());
-  EXPECT_EQ(steps.steady_window, (trace::Interval{0, 29998}));
+  EXPECT_EQ(steps.steady_window.hull(), (trace::Interval{0, 29998}));
 }
 
 TEST_F(StepsTest, TwoRepeatsAreTooFew) {
@@ -407,7 +407,7 @@ TEST_F(StepsTest, ASingleMarkIsNoStep) {
 TEST_F(StepsTest, EmptyTrace) {
   const Steps steps = Find();
   EXPECT_EQ(steps.source, StepSource::kNone);
-  EXPECT_EQ(steps.steady_window, trace::Interval{});
+  EXPECT_TRUE(steps.steady_window.empty());
 }
 
 // Four steps of 10 µs on the host, each launching one kernel of 100 µs: the device is the clock.
@@ -425,7 +425,7 @@ TEST_F(StepsTest, HostThatRunsAheadIsToldByTheDevice) {
   EXPECT_EQ(steps.steps[3].span, (trace::Interval{2'299'000, 2'399'000}));
   EXPECT_EQ(steps.steps[3].host_span, (trace::Interval{1'030'000, 1'040'000}));
   EXPECT_EQ(steps.stats->median_ns, 100'000);
-  EXPECT_EQ(steps.host_window, (trace::Interval{1'000'000, 1'040'000}));
+  EXPECT_EQ(steps.host_window.hull(), (trace::Interval{1'000'000, 1'040'000}));
 }
 
 // The device is behind by a constant queue: marks and device agree, the marks stay.
@@ -439,6 +439,75 @@ TEST_F(StepsTest, ConstantLagKeepsTheMarks) {
   const Steps steps = Find();
   EXPECT_FALSE(steps.device_clock);
   EXPECT_EQ(steps.steps[1].span, (trace::Interval{1'100'000, 1'200'000}));
+}
+
+// Two runs of two steps; the host waits for the device.
+TEST_F(StepsTest, AHoleBelongsToNoStep) {
+  for (const int number : {2, 3, 42, 43}) {
+    const Nanos at = number * 1'000;
+    Mark(at, at + 1'000, "ProfilerStep#" + std::to_string(number));
+    Launch(at + 10, number);
+    Kernel(at + 600, at + 900, "k", 7, number);
+  }
+  const Steps steps = Find();
+  ASSERT_EQ(steps.steps.size(), 4U);
+  EXPECT_FALSE(steps.device_clock);
+  EXPECT_EQ(steps.steady_window.length(), 4'000);
+  EXPECT_EQ(steps.host_window, steps.steady_window);
+  ASSERT_EQ(steps.holes.size(), 1U);
+  EXPECT_EQ(steps.holes[0].kind, Before::kOtherSteps);
+  EXPECT_EQ(steps.holes[0].length_ns, 38'000);
+  EXPECT_EQ(steps.hole_spans.hull(), (trace::Interval{4'000, 42'000}));
+}
+
+// The host marks steps of 100 ns and runs ahead of kernels that take 1,000: in each run.
+TEST_F(StepsTest, OnTheDeviceClockAHoleBelongsToNoStepEither) {
+  Nanos at = 0;
+  for (const int number : {2, 3, 4, 42, 43, 44}) {
+    if (number == 42) at = 100'000;
+    const Nanos run = number < 42 ? 0 : 100'000;
+    Mark(at, at + 100, "ProfilerStep#" + std::to_string(number));
+    Launch(at + 10, number);
+    const Nanos start = run + 50 + 1'000 * (number < 42 ? number - 2 : number - 42);
+    Kernel(start, start + 1'000, "k", 7, number);
+    at += 100;
+  }
+  const Steps steps = Find();
+  EXPECT_TRUE(steps.device_clock);
+  EXPECT_EQ(steps.stats->median_ns, 1'000);
+  EXPECT_EQ(steps.stats->max_ns, 1'000);
+  EXPECT_EQ(steps.steady_window.length(), 6'000);
+}
+
+TEST_F(StepsTest, CallsOfHoneStepThatDoNotFollowEachOtherMakeNoStep) {
+  for (const int number : {1, 2, 3, 10, 11}) {
+    builder_.AddInstant(number * 100, builder_.Intern("hone.step#" + std::to_string(number)),
+                        UINT16_MAX);
+  }
+  Mark(100, 110, "aten::mm", SliceKind::kOp);
+  const Steps steps = Find();
+  ASSERT_EQ(steps.steps.size(), 3U);
+  EXPECT_EQ(steps.stats->max_ns, 100);
+  ASSERT_EQ(steps.holes.size(), 1U);
+  EXPECT_EQ(steps.holes[0].length_ns, 700);
+}
+
+// Labels with parts of the same name: several hold others, so those inside are parts.
+TEST_F(StepsTest, PartsOfLabelsAreNoStepsButOneLabelAroundAllIsNone) {
+  for (int i = 1; i <= 3; ++i) {
+    Mark(i * 100, i * 100 + 100, "step " + std::to_string(i));
+    for (int part = 7; part < 9; ++part) {
+      Mark(i * 100 + part, i * 100 + part + 1, "step " + std::to_string(part));
+    }
+  }
+  EXPECT_EQ(Find().steps.size(), 3U);
+  builder_ = trace::Builder();
+  Mark(0, 1'000, "step 9");
+  for (int i = 1; i <= 3; ++i) Mark(i * 100, i * 100 + 100, "step " + std::to_string(i));
+  const Steps steps = Find();
+  EXPECT_EQ(steps.steps.size(), 3U);
+  EXPECT_EQ(steps.enclosing.count, 1U);
+  EXPECT_EQ(steps.enclosing.length_ns, 1'000);
 }
 
 }  // namespace

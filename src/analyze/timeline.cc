@@ -31,9 +31,24 @@ Nanos IntersectWithin(const IntervalSet& a, const IntervalSet& b, Interval windo
 
 }  // namespace
 
+TimelineSplit SplitWindow(const DeviceTimeline& device, const IntervalSet& window) {
+  TimelineSplit sum;
+  for (const Interval& piece : window) {
+    const TimelineSplit split = SplitWindow(device, piece);
+    for (const auto part :
+         {&TimelineSplit::total_ns, &TimelineSplit::busy_ns, &TimelineSplit::compute_ns,
+          &TimelineSplit::exposed_comm_ns, &TimelineSplit::exposed_copy_ns, &TimelineSplit::idle_ns,
+          &TimelineSplit::comm_ns, &TimelineSplit::copy_ns}) {
+      sum.*part += split.*part;
+    }
+  }
+  sum.window = window;
+  return sum;
+}
+
 TimelineSplit SplitWindow(const DeviceTimeline& device, Interval window) {
   TimelineSplit split;
-  split.window = window;
+  split.window.AppendSorted(window);
   if (window.end_ns <= window.begin_ns) return split;
   split.total_ns = window.length();
   split.busy_ns = device.busy.LengthWithin(window);
@@ -48,7 +63,7 @@ TimelineSplit SplitWindow(const DeviceTimeline& device, Interval window) {
 }
 
 Known<Timeline> ComputeTimeline(const trace::Trace& trace, const WorkClasses& classes,
-                                Interval steady_window) {
+                                const IntervalSet& steady_window, const IntervalSet& holes) {
   const trace::DeviceWork& work = trace.device;
   if (work.size() == 0) return Known<Timeline>::Absent("no device work in this trace");
 
@@ -79,7 +94,8 @@ Known<Timeline> ComputeTimeline(const trace::Trace& trace, const WorkClasses& cl
     if (devices[row].work_count == 0) continue;
     DeviceTimeline& device = devices[row];
     device.device = row;
-    device.whole = SplitWindow(device, hulls[row].span);
+    const IntervalSet silent = trace::Subtract(holes, device.busy);
+    device.whole = SplitWindow(device, trace::Complement(silent, hulls[row].span));
     device.steady = SplitWindow(device, steady_window);
     timeline.devices.push_back(std::move(device));
     const auto& main = timeline.devices[timeline.main];

@@ -41,7 +41,8 @@ TEST(Timeline, UnionsNotSums) {
                                     {8, 12, "Memcpy HtoD", WorkKind::kCopy, 0, 10},
                                     {24, 40, "Memcpy HtoD", WorkKind::kCopy, 0, 10},
                                     {50, 60, "Memset", WorkKind::kSet}});
-  const Known<Timeline> timeline = ComputeTimeline(trace, WorkClasses(trace), {20, 45});
+  const Known<Timeline> timeline =
+      ComputeTimeline(trace, WorkClasses(trace), trace::IntervalSet::Union({{20, 45}}));
   ASSERT_TRUE(timeline.has_value());
   const TimelineSplit& whole = timeline->main_device().whole;
   EXPECT_EQ(whole.total_ns, 60);
@@ -64,7 +65,8 @@ TEST(Timeline, UnionsNotSums) {
 TEST(Timeline, DevicesApartAndTheBusiestLeads) {
   const trace::Trace trace =
       Build({{0, 10, "a", WorkKind::kKernel, 0}, {0, 90, "b", WorkKind::kKernel, 3}});
-  const Known<Timeline> timeline = ComputeTimeline(trace, WorkClasses(trace), {0, 100});
+  const Known<Timeline> timeline =
+      ComputeTimeline(trace, WorkClasses(trace), trace::IntervalSet::Union({{0, 100}}));
   ASSERT_TRUE(timeline.has_value());
   ASSERT_EQ(timeline->devices.size(), 2U);
   EXPECT_EQ(trace.devices[timeline->main_device().device].id, 3);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.h"
 #include "trace/record_again.h"
 
 namespace hone::analyze {
@@ -30,10 +31,12 @@ constexpr double kUnreadablePoor = 0.10;
 constexpr double kStepsWithWorkPoor = 0.5, kStepsWithWorkPartial = 0.9;
 constexpr std::size_t kStepsToJudge = 4;
 constexpr std::size_t kMinSteadySteps = 2;  // one step has no spread
-// A pause of five steps that is a third of everything is no part of the program's pace: two
-// recordings in one file, or a mark that is not where it was.
+// A pause of five steps that is a third of everything is no part of the program's pace.
 constexpr double kApartShare = 0.3;
 constexpr Nanos kApartSteps = 5;
+// Steps of real programs differ by less where they are of one kind; a step with an evaluation or a
+// checkpoint in it can be this long, and then decides what all figures say.
+constexpr double kOddStep = 20;
 // Ids that stand on several calls link work to the wrong one now and then.
 constexpr double kAmbiguousPartial = 0.01;
 
@@ -83,7 +86,7 @@ DeviceLinks CountLinks(const trace::Trace& trace, const Steps& steps) {
   std::vector<std::uint8_t> is_graph_launch(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
   DeviceLinks links;
   for (RowId i = 0; i < device.size(); ++i) {
-    if (steps.device_clock && device.start_ns[i] < steps.steady_window.begin_ns) continue;
+    if (steps.device_clock && device.start_ns[i] < steps.steady_window.hull().begin_ns) continue;
     const auto add = [&](Tally& tally) {
       ++tally.count;
       tally.time += static_cast<double>(device.duration_ns[i]);
@@ -178,6 +181,7 @@ class Judge {
                       Describe(LossKind::kUnreadableEvent).help));
     }
     Unknown();
+    ImpossibleTimes();
     Recording();
     const LossCount& missing = trace_.losses[LossKind::kMissingTable];
     if (missing.count > 0) {
@@ -203,8 +207,37 @@ class Judge {
             unknown.first_detail));
   }
 
+  // Times that cannot be: one is a recorder's slip, and the rest of its times may be as wrong.
+  void ImpossibleTimes() {
+    for (const LossKind kind :
+         {LossKind::kNegativeDuration, LossKind::kFarTime, LossKind::kImplausibleEnd}) {
+      const LossCount& loss = trace_.losses[kind];
+      if (loss.count == 0) continue;
+      const std::uint64_t all =
+          kind == LossKind::kImplausibleEnd ? trace_.host.size() : trace_.info.events_seen;
+      const std::uint64_t seen = std::max(all, loss.count);
+      const double share = Share(static_cast<double>(loss.count), static_cast<double>(seen));
+      const std::string where = loss.first_detail.empty() ? "" : ", first " + loss.first_detail;
+      Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
+          fmt::format("{} of {} {} ({}{}); {}", Thousands(loss.count), Thousands(seen),
+                      Describe(kind).what, Percent(share), where, Describe(kind).help));
+    }
+  }
+
+  void EarlyStarts(std::uint64_t work) {
+    const LossCount& early = trace_.losses[LossKind::kStartsBeforeLaunch];
+    const double share = Share(static_cast<double>(early.count), static_cast<double>(work));
+    if (share <= kUnlinkedPartial) return;
+    Add(share > kUnlinkedPoor ? Verdict::kPoor : Verdict::kPartial,
+        fmt::format("{} of {} pieces of device work ({}) start before the call that launched them "
+                    "({}); launch delays and idle causes are wrong there; {}",
+                    Thousands(early.count), Thousands(work), Percent(share), early.first_detail,
+                    Describe(LossKind::kStartsBeforeLaunch).help));
+  }
+
   void Links() {
     if (trace_.device.size() == 0) return NoDevice();
+    EarlyStarts(trace_.device.size());
     const DeviceLinks links = CountLinks(trace_, steps_);
     const double nameless = Share(links.nameless.time, links.all.time);
     if (nameless > kUnlinkedPartial) {
@@ -264,27 +297,85 @@ class Judge {
           fmt::format("only {} steady step of {}; record at least {} steps after warm-up",
                       steps_.steady_count(), steps_.steps.size(), kMinSteadySteps + 1));
     }
+    Holes();
+    WrongMarks();
     Apart();
     if (timeline_.has_value() && steps_.steps.size() >= kStepsToJudge) StepsWithWork();
   }
 
  private:
-  // Between two steady steps: time that no step has, and that idle time and shares count all the
-  // same.
+  // A hole is left out, so figures hold without it. Where numbers say that other steps lie in it
+  // that is all there is to say; else it may have been a stall of the program.
+  void Holes() {
+    if (steps_.holes.empty()) return;
+    const StepHole* longest = &steps_.holes[0];
+    Nanos total = 0;
+    bool nothing = false;
+    for (const StepHole& hole : steps_.holes) {
+      total += hole.length_ns;
+      nothing = nothing || hole.kind == Before::kNothing;
+      if (hole.length_ns > longest->length_ns) longest = &hole;
+    }
+    const std::string where = longest->to.empty()
+                                  ? fmt::format("after {}", longest->from)
+                                  : fmt::format("between {} and {}", longest->from, longest->to);
+    const std::string what =
+        steps_.holes.size() == 1
+            ? fmt::format("the recording has a hole of {} {}", HumanDuration(total), where)
+            : fmt::format("the recording has {} holes of {} together, the longest of {} {}",
+                          steps_.holes.size(), HumanDuration(total),
+                          HumanDuration(longest->length_ns), where);
+    Add(nothing ? Verdict::kPartial : Verdict::kGood,
+        fmt::format("{}; {} left out and figures are those of {} steps{}", what,
+                    steps_.holes.size() == 1 ? "it is" : "they are", steps_.steps.size(),
+                    nothing ? "; nothing was recorded in it: record again if the program stalled "
+                              "there, with_stack=True shows where"
+                            : ""));
+  }
+
+  void WrongMarks() {
+    const EnclosingMarks& marks = steps_.enclosing;
+    if (marks.count > 0) {
+      Add(Verdict::kPartial,
+          fmt::format("{} of {} step marks ({}, {} long) {} other steps and {} cut where the next "
+                      "begins; {}",
+                      marks.count, marks.of, marks.name, HumanDuration(marks.length_ns),
+                      marks.count == 1 ? "encloses" : "enclose", marks.count == 1 ? "is" : "are",
+                      Describe(LossKind::kEnclosingStep).help));
+    }
+    if (!steps_.stats || steps_.steady_count() < kStepsToJudge) return;
+    const auto longest = std::max_element(
+        steps_.steps.begin() + static_cast<std::ptrdiff_t>(steps_.warm_up_count),
+        steps_.steps.end(),
+        [](const Step& a, const Step& b) { return a.span.length() < b.span.length(); });
+    const auto length = static_cast<double>(longest->span.length());
+    const double times = Share(length, static_cast<double>(steps_.stats->median_ns));
+    const double share = Share(length, static_cast<double>(steps_.steady_window.length()));
+    if (times < kOddStep || share < kApartShare) return;
+    Add(Verdict::kPartial,
+        fmt::format("{} takes {}, {:.0f} times the median, and is {} of the time below; figures "
+                    "and predictions are mostly of this one step; record a window without it",
+                    longest->name, HumanDuration(longest->span.length()), times, Percent(share)));
+  }
+
+  // Time between two neighbours: the program's own, but no part of a step.
   void Apart() {
     if (!steps_.stats) return;
     Nanos widest = 0;
+    const Step* after = nullptr;
     for (std::size_t i = steps_.warm_up_count + 1; i < steps_.steps.size(); ++i) {
-      widest = std::max(widest, steps_.steps[i].span.begin_ns - steps_.steps[i - 1].span.end_ns);
+      const Nanos gap = steps_.steps[i].span.begin_ns - steps_.steps[i - 1].span.end_ns;
+      if (steps_.steps[i].before != Before::kNeighbour || gap <= widest) continue;
+      widest = gap;
+      after = &steps_.steps[i];
     }
     const double share =
         Share(static_cast<double>(widest), static_cast<double>(steps_.steady_window.length()));
     if (share < kApartShare || widest < kApartSteps * steps_.stats->median_ns) return;
     Add(Verdict::kPoor,
-        fmt::format(
-            "{} of the time from the first to the last step lies between two steps that are "
-            "no neighbours, and counts as idle below; analyze one recording at a time",
-            Percent(share)));
+        fmt::format("{} between {} and the step in front of it ({} of the time from the first to "
+                    "the last step) count below as time of all steps; record a window without it",
+                    HumanDuration(widest), after->name, Percent(share)));
   }
 
   // What hone's own recorder says about its recording. A process that was killed loses a tenth of a
@@ -374,7 +465,7 @@ class Judge {
   TrustFacts& facts_;
 };
 
-std::vector<LossRow> ListLosses(const trace::Trace& trace) {
+std::vector<LossRow> ListLosses(const trace::Trace& trace, const Steps& steps) {
   double device_time = 0;
   for (const Nanos duration : trace.device.duration_ns)
     device_time += static_cast<double>(duration);
@@ -390,6 +481,16 @@ std::vector<LossRow> ListLosses(const trace::Trace& trace) {
       row.time_share = Share(static_cast<double>(loss.time_ns), device_time);
     }
     rows.push_back(std::move(row));
+  }
+  const auto of_steps = [&](LossKind kind, std::size_t count, const std::string& detail) {
+    if (count == 0) return;
+    rows.push_back({kind, count, Known<double>::Absent("no time is known for it"), detail});
+  };
+  of_steps(LossKind::kEnclosingStep, steps.enclosing.count, steps.enclosing.name);
+  if (!steps.holes.empty()) {
+    const StepHole& hole = steps.holes[0];
+    of_steps(LossKind::kRecordingHole, steps.holes.size(),
+             fmt::format("{} after {}", HumanDuration(hole.length_ns), hole.from));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const LossRow& a, const LossRow& b) {
     return Describe(a.kind).severity > Describe(b.kind).severity;
@@ -412,7 +513,7 @@ TrustFacts JudgeTrust(const trace::Trace& trace, const Steps& steps,
                       const Known<Timeline>& timeline) {
   TrustFacts facts;
   facts.present = CountPresence(trace);
-  facts.losses = ListLosses(trace);
+  facts.losses = ListLosses(trace, steps);
   facts.steps = steps.steps.size();
   facts.steady_steps = steps.steady_count();
   facts.warm_up_inside = steps.warm_up_count > 0;

@@ -134,16 +134,18 @@ TEST_F(TrustTest, UnreadableEventsByShare) {
 }
 
 // Six steps of 100 ns, and one more so long after them.
-TEST_F(TrustTest, StepsThatAreNoNeighbours) {
-  const auto judged = [&](Nanos pause) {
+TEST_F(TrustTest, HolesAreSaidAndLowerTheTrustOnlyWhereTheyMayBeAStall) {
+  const auto judged = [&](Nanos pause, const char* name) {
     builder_ = trace::Builder();
     LinkedSteps(6, 6);
-    Host(600 + pause, 100, "ProfilerStep#6", SliceKind::kAnnotation);
+    Host(600 + pause, 100, name, SliceKind::kAnnotation);
     return Judge();
   };
-  EXPECT_TRUE(Says(judged(1'000), Verdict::kPoor, "no neighbours"));
-  EXPECT_FALSE(Says(judged(400), Verdict::kPoor, "no neighbours"));
-  EXPECT_FALSE(Says(judged(0), Verdict::kPoor, "no neighbours"));
+  EXPECT_TRUE(Says(judged(1'000, "ProfilerStep#6"), Verdict::kPartial, "a hole of 1.00 us"));
+  EXPECT_FALSE(Says(judged(400, "ProfilerStep#6"), Verdict::kPartial, "a hole"));
+  EXPECT_FALSE(Says(judged(0, "ProfilerStep#6"), Verdict::kPartial, "a hole"));
+  EXPECT_TRUE(Says(judged(400, "ProfilerStep#16"), Verdict::kGood, "a hole of 400 ns between "));
+  EXPECT_FALSE(Says(judged(0, "ProfilerStep#16"), Verdict::kGood, "a hole"));
 }
 
 TEST_F(TrustTest, UnknownEventsByShare) {

@@ -37,6 +37,11 @@ enum class LossKind : std::uint8_t {
   kCrossingSlices,          // host slices on one thread that overlap without nesting
   kStreamOverlap,           // device work that overlaps its predecessor on the same stream
   kImplausibleDuration,     // device work longer than the whole rest of the trace; left out of sums
+  kImplausibleEnd,          // host events that end long after everything else; they end with it
+  kFarTime,                 // events far away in time from all others; left out
+  kStartsBeforeLaunch,      // device work that starts before the call that launched it
+  kEnclosingStep,           // step marks that enclose other steps; they end where the next begins
+  kRecordingHole,           // time between steps that are no neighbours; left out
   kMissingTable,            // a table or field that this analysis needs is not in the file
   kUnclosedRange,           // a range that starts and never ends
   kDroppedByRecorder,       // the recording tool says that it dropped data

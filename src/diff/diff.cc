@@ -58,7 +58,7 @@ Part Named(const analyze::StepPart& part) {
           fmt::format("idle: {}", analyze::IdleCauseText(*part.cause)), kind, 0};
 }
 
-PerUnit UnitOf(const Side& side, Interval window, Basis basis) {
+PerUnit UnitOf(const Side& side, const trace::IntervalSet& window, Basis basis) {
   if (basis == Basis::kStep) return {1, static_cast<std::int64_t>(side.facts.steps.steady_count())};
   return {kSecond, std::max<std::int64_t>(window.length(), 1)};
 }
@@ -74,8 +74,7 @@ void SumPhases(const Side& side, const analyze::StepSplit& split, const HostPlac
   const trace::DeviceWork& work = side.trace.device;
   if (side.facts.idle) {
     for (const analyze::IdleGap& gap : side.facts.idle->gaps) {
-      const Nanos inside = std::min(gap.span.end_ns, split.window.end_ns) -
-                           std::max(gap.span.begin_ns, split.window.begin_ns);
+      const Nanos inside = split.window.LengthWithin(gap.span);
       if (inside <= 0 || gap.next_work == trace::kNoRow) continue;
       const trace::RowId row = work.op[gap.next_work] != trace::kNoRow ? work.op[gap.next_work]
                                                                        : work.api[gap.next_work];
@@ -111,7 +110,7 @@ Sum SumDevice(const Side& side, Basis basis, Names& names) {
 
 Sum SumHost(const Side& side, Basis basis, Names& names) {
   Sum sum;
-  const Interval window = side.facts.steps.host_window;
+  const trace::IntervalSet& window = side.facts.steps.host_window;
   const PerUnit unit = UnitOf(side, window, basis);
   HostPlaces host(side.trace, names);
   HostTime time = OperatorPlaces(side.trace, window, host, unit);

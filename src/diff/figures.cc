@@ -15,12 +15,12 @@ constexpr std::string_view kClock = "sm_clock_mhz";  // docs/user/run.md
 
 Known<double> Absent(std::string why) { return Known<double>::Absent(std::move(why)); }
 
-Interval WindowOf(const analyze::Facts& facts, bool by_step) {
+const trace::IntervalSet& WindowOf(const analyze::Facts& facts, bool by_step) {
   const analyze::DeviceTimeline& device = facts.timeline->main_device();
   return by_step ? device.steady.window : device.whole.window;
 }
 
-double UnitsOf(const analyze::Facts& facts, Interval window, bool by_step) {
+double UnitsOf(const analyze::Facts& facts, const trace::IntervalSet& window, bool by_step) {
   return by_step ? static_cast<double>(facts.steps.steady_count()) : ToSeconds(window.length());
 }
 
@@ -31,14 +31,15 @@ struct Counts {
 
 Counts CountWork(const trace::Trace& trace, const analyze::Facts& facts, bool by_step) {
   const RowId device = facts.timeline->main_device().device;
-  const Interval window = WindowOf(facts, by_step);
+  const trace::IntervalSet& window = WindowOf(facts, by_step);
+  const Interval hull = window.hull();
   const double units = UnitsOf(facts, window, by_step);
   std::vector<bool> seen(trace.host.size(), false);
   std::uint64_t kernels = 0, launches = 0;
   for (RowId i = 0; i < trace.device.size(); ++i) {
     const Nanos start = trace.device.start_ns[i];
-    if (start >= window.end_ns) break;
-    if (start < window.begin_ns || trace.streams[trace.device.stream[i]].device != device) continue;
+    if (start >= hull.end_ns) break;
+    if (!window.Holds(start) || trace.streams[trace.device.stream[i]].device != device) continue;
     if (trace.device.kind[i] == trace::WorkKind::kKernel) ++kernels;
     const RowId call = trace.device.api[i];
     if (call == kNoRow || seen[call]) continue;
@@ -75,7 +76,7 @@ Known<double> PeakMemory(const analyze::Facts& facts, bool reserved) {
 }
 
 Known<double> MeanClock(const trace::Trace& trace, const analyze::Facts& facts) {
-  const Interval window = facts.steps.steady_window;
+  const Interval window = facts.steps.steady_window.hull();
   double sum = 0;
   std::uint64_t count = 0;
   const StringId name = trace.strings.Find(kClock);

@@ -83,13 +83,14 @@ IntervalSet LoaderTime(const trace::Trace& trace, std::size_t thread, Interval w
 
 }  // namespace
 
-HostTime OperatorPlaces(const trace::Trace& trace, Interval window, HostPlaces& host,
+HostTime OperatorPlaces(const trace::Trace& trace, const IntervalSet& steps, HostPlaces& host,
                         PerUnit unit) {
   HostTime time;
+  const Interval window = steps.hull();
   const std::size_t main = BusiestThread(trace, window);
   if (main == trace.threads.size()) return time;
   const RowId process = trace.threads[main].process;
-  const IntervalSet loader = LoaderTime(trace, main, window);
+  const IntervalSet loader = trace::Intersect(LoaderTime(trace, main, window), steps);
   time.loader_ns = loader.length();
 
   PlaceIndex index(trace, host);
@@ -103,7 +104,7 @@ HostTime OperatorPlaces(const trace::Trace& trace, Interval window, HostPlaces& 
     for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
       if (trace.host.kind[i] != SliceKind::kOp) continue;
       const Nanos start = trace.host.start_ns[i];
-      if (start >= window.begin_ns && start < window.end_ns) ++place_of(i).count;
+      if (steps.Holds(start)) ++place_of(i).count;
     }
   }
   std::stable_sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) {
@@ -112,11 +113,11 @@ HostTime OperatorPlaces(const trace::Trace& trace, Interval window, HostPlaces& 
   Nanos reached = window.begin_ns;
   for (const Segment& segment : segments) {
     Place& place = place_of(segment.row);
-    place.sum_ns = analyze::SaturatingAdd(place.sum_ns, segment.span.length());
+    place.sum_ns = analyze::SaturatingAdd(place.sum_ns, steps.LengthWithin(segment.span));
     const Interval own{std::max(segment.span.begin_ns, reached), segment.span.end_ns};
     if (own.length() <= 0) continue;
     reached = own.end_ns;
-    const Nanos exposed = own.length() - loader.LengthWithin(own);
+    const Nanos exposed = steps.LengthWithin(own) - loader.LengthWithin(own);
     place.exposed_ns += exposed;
     time.operators_ns += exposed;
   }

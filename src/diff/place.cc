@@ -29,19 +29,20 @@ Phase PhaseOf(SliceKind kind, std::string_view name, bool backward_mark) {
 // the classes that come first.
 class Exposure {
  public:
-  Exposure(const analyze::DeviceTimeline& device, Interval window)
+  Exposure(const analyze::DeviceTimeline& device, const IntervalSet& window)
       : window_(window),
-        compute_(device.compute),
-        work_(trace::Unite(device.compute, device.comm)),
-        reached_{window.begin_ns, window.begin_ns, window.begin_ns} {}
+        compute_(trace::Intersect(device.compute, window)),
+        work_(trace::Unite(compute_, trace::Intersect(device.comm, window))) {
+    reached_.fill(window.hull().begin_ns);
+  }
 
   Nanos Take(WorkClass work_class, Interval span) {
     Nanos& reached = reached_[static_cast<std::size_t>(work_class)];
     const Nanos begin = std::max(span.begin_ns, reached);
-    const Nanos end = std::min(span.end_ns, window_.end_ns);
+    const Nanos end = span.end_ns;
     if (end <= begin) return 0;
     reached = end;
-    const Nanos all = end - begin;
+    const Nanos all = window_.LengthWithin({begin, end});
     switch (work_class) {
       case WorkClass::kCompute: return all;
       case WorkClass::kCommunication: return all - compute_.LengthWithin({begin, end});
@@ -51,9 +52,8 @@ class Exposure {
   }
 
  private:
-  Interval window_;
-  const IntervalSet& compute_;
-  IntervalSet work_;
+  const IntervalSet& window_;
+  const IntervalSet compute_, work_;
   std::array<Nanos, 3> reached_;  // by class
 };
 
@@ -107,7 +107,8 @@ StringId HostPlaces::Shared(StringId own) {
 }
 
 std::vector<Place> DevicePlaces(const trace::Trace& trace, const analyze::Facts& facts,
-                                Interval window, HostPlaces& host, PerUnit unit) {
+                                const IntervalSet& window, HostPlaces& host, PerUnit unit) {
+  const Interval hull = window.hull();
   const trace::DeviceWork& work = trace.device;
   const analyze::DeviceTimeline& device = facts.timeline->main_device();
   const analyze::WorkClasses classes(trace);
@@ -115,11 +116,10 @@ std::vector<Place> DevicePlaces(const trace::Trace& trace, const analyze::Facts&
   PlaceIndex index(trace, host);
   for (RowId i = 0; i < work.size(); ++i) {
     if (trace.streams[work.stream[i]].device != device.device) continue;
-    if (work.start_ns[i] >= window.end_ns) break;
-    const Nanos sum =
-        std::min(work.end_ns(i), window.end_ns) - std::max(work.start_ns[i], window.begin_ns);
+    if (work.start_ns[i] >= hull.end_ns) break;
+    const Nanos sum = window.LengthWithin({work.start_ns[i], work.end_ns(i)});
     // Work without a length counts where it starts.
-    if (sum < 0 || (sum == 0 && work.start_ns[i] < window.begin_ns)) continue;
+    if (sum == 0 && (work.duration_ns[i] > 0 || !window.Holds(work.start_ns[i]))) continue;
     const RowId around = work.op[i] != kNoRow ? work.op[i] : work.api[i];
     Place& place = index.At(around, work.op[i], work.name[i], classes[i], i);
     ++place.count;

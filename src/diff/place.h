@@ -60,7 +60,7 @@ class HostPlaces {
 // Of the main device inside the window, by class: exposed times of a class sum to its part of
 // analyze::StepSplit. Linear in rows.
 std::vector<Place> DevicePlaces(const trace::Trace& trace, const analyze::Facts& facts,
-                                trace::Interval window, HostPlaces& host, PerUnit unit);
+                                const trace::IntervalSet& window, HostPlaces& host, PerUnit unit);
 
 // Of operators on the host, by own time, on the threads of the process whose operators take most.
 // The moment belongs to the operator that began first where threads run at the same time, and to
@@ -69,7 +69,7 @@ struct HostTime {
   std::vector<Place> places;
   Nanos operators_ns = 0, loader_ns = 0;  // of the window
 };
-HostTime OperatorPlaces(const trace::Trace& trace, trace::Interval window, HostPlaces& host,
-                        PerUnit unit);
+HostTime OperatorPlaces(const trace::Trace& trace, const trace::IntervalSet& steps,
+                        HostPlaces& host, PerUnit unit);
 
 }  // namespace hone::diff

@@ -18,8 +18,9 @@ namespace {
 using trace::kNoRow;
 using trace::RowId;
 
-// Steady steps in a row: as many as fit from the first on, and of all such the ones whose mean is
-// nearest to that of all. The first ones may still be settling, or wait for a loader that is.
+// Steady steps in a row, neighbours all: as many as fit from the first of the longest run on, and
+// of all such the ones whose mean is nearest to that of all. The first ones may still be settling,
+// or wait for a loader that is.
 struct Chosen {
   std::size_t first = 0, count = 1;
 };
@@ -38,17 +39,27 @@ Chosen ChooseSteps(const GraphInput& input) {
            kMostWork;
   };
   const std::size_t begin = input.steps.warm_up_count, steady = all.size() - begin;
+  std::vector<std::size_t> run_end(all.size(), all.size());  // of the neighbours a step is one of
+  for (std::size_t i = all.size() - 1; i > begin; --i) {
+    run_end[i - 1] = all[i].before == analyze::Before::kNeighbour ? run_end[i] : i;
+  }
   Chosen chosen{begin, 1};
-  while (chosen.count < steady && fits(begin, chosen.count + 1)) ++chosen.count;
+  for (std::size_t i = begin; i < all.size(); i = run_end[i]) {
+    if (run_end[i] - i > run_end[chosen.first] - chosen.first) chosen.first = i;
+  }
+  const std::size_t longest = run_end[chosen.first] - chosen.first;
+  while (chosen.count < longest && fits(chosen.first, chosen.count + 1)) ++chosen.count;
   const auto length = [&](std::size_t first, std::size_t count) {
     return static_cast<double>(all[first + count - 1].span.end_ns - all[first].span.begin_ns) /
            static_cast<double>(count);
   };
-  const double mean = length(begin, steady);
+  const double mean =
+      static_cast<double>(input.steps.steady_window.length()) / static_cast<double>(steady);
   const auto distance = [&](std::size_t first) {
     return std::abs(length(first, chosen.count) - mean);
   };
-  for (std::size_t first = begin + 1; first + chosen.count <= all.size(); ++first) {
+  for (std::size_t first = begin; first + chosen.count <= all.size(); ++first) {
+    if (run_end[first] - first < chosen.count) continue;
     if (distance(first) < distance(chosen.first) && fits(first, chosen.count)) chosen.first = first;
   }
   return chosen;

@@ -63,7 +63,7 @@ Known<analyze::StepDemand> Model::StepDemand() const {
     return Known<analyze::StepDemand>::Absent("the thread that makes the steps is not known");
   }
   const trace::Thread& thread = trace_.threads[row];
-  return analyze::ReadStepDemand(trace_, facts_.steps.host_window,
+  return analyze::ReadStepDemand(trace_, facts_.steps.host_window.hull(),
                                  trace_.processes[thread.process].pid, thread.tid);
 }
 

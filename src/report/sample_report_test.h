@@ -18,7 +18,7 @@ inline std::string HostileName() {
 
 inline analyze::TimelineSplit SampleSplit(Nanos total, Nanos compute, Nanos comm, Nanos copy) {
   analyze::TimelineSplit split;
-  split.window = {0, total};
+  split.window.AppendSorted({0, total});
   split.total_ns = total;
   split.compute_ns = compute;
   split.exposed_comm_ns = comm;
@@ -108,7 +108,7 @@ inline Report SampleReport() {
   facts.steps.warm_up_count = 1;
   facts.steps.stats =
       analyze::StepStats{2, 100'000'000, 100'000'000, 100'000'000, 100'000'000, 100'000'000};
-  facts.steps.steady_window = {100'001'000, 300'001'000};
+  facts.steps.steady_window.AppendSorted({100'001'000, 300'001'000});
   analyze::Timeline timeline;
   analyze::DeviceTimeline& device = timeline.devices.emplace_back();
   device.device = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trace/call_index.h"
+#include "trace/plausible.h"
 
 namespace hone::trace {
 namespace {
@@ -154,36 +155,6 @@ void Nest(Trace& trace) {
   trace.losses.Add(LossKind::kCrossingSlices, crossing);
 }
 
-// Device work that claims to run longer than everything else put together is a recorder's error
-// (an end time of another clock); one such row would decide every sum. Its duration becomes zero.
-void DisarmImplausible(Trace& trace) {
-  DeviceWork& device = trace.device;
-  if (device.size() < 3) return;
-  Nanos total = 0, longest = 0;
-  RowId at = 0;
-  Nanos last_end_of_others = INT64_MIN;
-  for (RowId i = 0; i < device.size(); ++i) {
-    total += device.duration_ns[i];
-    if (device.duration_ns[i] > longest) {
-      longest = device.duration_ns[i];
-      at = i;
-    }
-  }
-  for (RowId i = 0; i < device.size(); ++i) {
-    if (i != at) last_end_of_others = std::max(last_end_of_others, device.end_ns(i));
-  }
-  for (RowId i = 0; i < trace.host.size(); ++i) {
-    last_end_of_others = std::max(last_end_of_others, trace.host.end_ns(i));
-  }
-  const Nanos span = last_end_of_others - device.start_ns[0];
-  // Ten times everything else, and reaching past the end of all other records by their whole span:
-  // no real kernel does both.
-  if (longest > 10 * (total - longest) && device.end_ns(at) > last_end_of_others + span) {
-    trace.losses.Add(LossKind::kImplausibleDuration, 1, longest, trace.DeviceName(at));
-    device.duration_ns[at] = 0;
-  }
-}
-
 void CountStreamOverlap(Trace& trace) {
   const DeviceWork& device = trace.device;
   std::vector<Nanos> stream_end(trace.streams.size(), INT64_MIN);
@@ -289,14 +260,16 @@ void Link(Trace& trace) {
 }  // namespace
 
 void Finish(Trace& trace) {
+  DropFarTimes(trace);
+  CutImplausible(trace);
   SortHost(trace.host, trace.threads.size());
   SortDevice(trace.device);
   SortMemory(trace.memory);
   SortSamples(trace.samples);
   Nest(trace);
-  DisarmImplausible(trace);
   CountStreamOverlap(trace);
   Link(trace);
+  CountEarlyStarts(trace);
 }
 
 }  // namespace hone::trace

@@ -140,6 +140,26 @@ TEST_F(FinishTest, OneLongKernelAmongShortOnesIsBelieved) {
   EXPECT_EQ(trace.losses[LossKind::kImplausibleDuration].count, 0U);
 }
 
+TEST_F(FinishTest, WhatLiesFarAwayInTimeIsLeftOut) {
+  constexpr Nanos kThen = 1'700'000'000 * kSecond;
+  for (int i = 0; i < 10; ++i) Work(kThen + i * 10'000, kThen + i * 10'000 + 5'000, 0);
+  Work(0, 1'000, 0);
+  Slice("late", SliceKind::kOp, 2 * kThen, 2 * kThen + 1);
+  const Trace trace = Done();
+  EXPECT_EQ(trace.losses[LossKind::kFarTime].count, 2U);
+  EXPECT_EQ(trace.device.size(), 10U);
+  EXPECT_EQ(trace.host.size(), 0U);
+}
+
+TEST_F(FinishTest, AStartMinutesBeforeAndASecondCycleAreNotFarAway) {
+  for (int i = 0; i < 10; ++i) Work(500 * kSecond + i, 500 * kSecond + i + 1, 0);
+  Slice("start", SliceKind::kOp, 0, 1);
+  for (int i = 0; i < 5; ++i) Work(9'000 * kSecond + i, 9'000 * kSecond + i + 1, 0);
+  const Trace trace = Done();
+  EXPECT_EQ(trace.losses[LossKind::kFarTime].count, 0U);
+  EXPECT_EQ(trace.device.size(), 15U);
+}
+
 TEST_F(FinishTest, OverlapOnOneStreamIsCountedOnceWithItsTime) {
   Work(0, 10'000, 0);
   Work(8'000, 12'000, 0);

@@ -34,6 +34,8 @@ class IntervalSet {
   auto end() const { return intervals_.end(); }
   Interval hull() const;  // {0, 0} when empty
 
+  bool Holds(Nanos time) const { return LengthWithin({time, time + 1}) > 0; }  // O(log n)
+
   // Length of the part inside `window`. O(log n + parts).
   Nanos LengthWithin(Interval window) const;
 

@@ -111,7 +111,7 @@ void BlameOthers(const Crowd& crowd, Finding& finding) {
 }  // namespace
 
 Judgement JudgeCpuOversubscribed(const Case& the_case) {
-  const trace::Interval window = the_case.facts.steps.host_window;
+  const trace::Interval window = the_case.facts.steps.host_window.hull();
   auto step = Known<analyze::StepDemand>::Absent(the_case.why_no_replay);
   if (the_case.whatif != nullptr) step = the_case.whatif->model().StepDemand();
   const analyze::CounterSeries throttled =

@@ -139,7 +139,7 @@ std::string GpuClock::WhatHolds() const {
 
 GpuClock AskGpuClock(const Case& the_case) {
   const trace::Trace& trace = the_case.trace;
-  const trace::Interval window = the_case.facts.steps.steady_window;
+  const trace::IntervalSet& window = the_case.facts.steps.steady_window;
   const trace::IntervalSet& busy = the_case.facts.timeline->main_device().busy;
   // A name is looked at once; most counters are none of these.
   std::map<std::pair<StringId, StringId>, Series*> known;
@@ -147,7 +147,7 @@ GpuClock AskGpuClock(const Case& the_case) {
   for (std::size_t i = 0; i < trace.counters.size(); ++i) {
     const Nanos time = trace.counters.time_ns[i];
     const double value = trace.counters.value[i];
-    if (!(value >= 0) || time < window.begin_ns || time >= window.end_ns) continue;
+    if (!(value >= 0) || !window.Holds(time)) continue;
     const auto [at, fresh] =
         known.emplace(std::pair{trace.counters.track[i], trace.counters.series[i]}, nullptr);
     if (fresh) {

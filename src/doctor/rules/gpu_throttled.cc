@@ -200,8 +200,7 @@ Judgement JudgeGpuThrottled(const Case& the_case) {
   const GpuClock clock = AskGpuClock(the_case);
   if (clock.held) {
     const auto steps = static_cast<double>(std::max<std::size_t>(the_case.steps(), 1));
-    const Nanos busy = the_case.facts.timeline->main_device().busy.LengthWithin(
-        the_case.facts.steps.steady_window);
+    const Nanos busy = the_case.facts.timeline->main_device().steady.busy_ns;
     return Judgement::Fires(FromCounters(clock, static_cast<double>(busy) / steps));
   }
   Slowdown kernels;

@@ -46,7 +46,7 @@ Judgement JudgeGradInInference(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   if (Trains(the_case)) return Judgement::Quiet();
   const replay::GradMode grad = replay::LookAtGradMode(
-      the_case.trace, the_case.whatif->model().lineage(), the_case.facts.steps.host_window);
+      the_case.trace, the_case.whatif->model().lineage(), the_case.facts.steps.host_window.hull());
   const double steps = static_cast<double>(std::max<std::size_t>(the_case.steps(), 1));
   if (!grad.Builds(steps)) return Judgement::Quiet();
 

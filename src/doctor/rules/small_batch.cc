@@ -59,7 +59,7 @@ double ShareOf(const trace::Trace& trace, RowId work, int sm_count) {
 Coverage Measure(const Case& the_case, const replay::Model& model) {
   const trace::Trace& trace = the_case.trace;
   const analyze::DeviceTimeline& device = the_case.facts.timeline->main_device();
-  const trace::Interval window = the_case.facts.steps.steady_window;
+  const trace::IntervalSet& window = the_case.facts.steps.steady_window;
   Coverage found;
   found.sm_count = trace.devices[device.device].sm_count;
   double all = 0, known = 0, filled = 0, part_wave = 0, matrix = 0, matrix_filled = 0;
@@ -69,7 +69,7 @@ Coverage Measure(const Case& the_case, const replay::Model& model) {
     if (trace.device.kind[w] != trace::WorkKind::kKernel ||
         model.classes()[w] != analyze::WorkClass::kCompute ||
         trace.streams[trace.device.stream[w]].device != device.device ||
-        trace.device.start_ns[w] < window.begin_ns || trace.device.start_ns[w] >= window.end_ns) {
+        !window.Holds(trace.device.start_ns[w])) {
       continue;
     }
     const auto ns = static_cast<double>(trace.device.duration_ns[w]);
@@ -93,7 +93,7 @@ Coverage Measure(const Case& the_case, const replay::Model& model) {
   }
   if (known <= 0) return found;
   // Kernels that run side by side fill the device together: per busy moment, not per kernel.
-  const auto busy = static_cast<double>(device.compute.LengthWithin(window));
+  const auto busy = static_cast<double>(device.steady.compute_ns);
   const double side_by_side = busy > 0 ? std::max(all / busy, 1.0) : 1.0;
   found.known = known / all;
   found.whole = std::min(filled / known * side_by_side, 1.0);

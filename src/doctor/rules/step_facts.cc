@@ -12,7 +12,7 @@
 namespace hone::doctor {
 
 bool Trains(const Case& the_case) {
-  return replay::Trains(the_case.trace, the_case.facts.steps.host_window);
+  return replay::Trains(the_case.trace, the_case.facts.steps.host_window.hull());
 }
 
 double PerStep(const Case& the_case, Nanos in_steady_window) {

@@ -43,7 +43,7 @@ class FewerThreads : public Edit {
 
 FoundEdit FindCpuOversubscribed(const Model& model) {
   const trace::Trace& trace = model.trace();
-  const trace::Interval window = model.facts().steps.host_window;
+  const trace::Interval window = model.facts().steps.host_window.hull();
   const double cores = analyze::ReadCounter(trace, window, "cpu_cores").mean();
   if (cores <= 0) return FoundEdit::Absent("the number of cores is not in this trace");
   const auto own = analyze::ReadOwnDemand(trace, window);

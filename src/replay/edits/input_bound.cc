@@ -144,7 +144,7 @@ WorkerChoice ChooseWorkers(const Model& model) {
   const analyze::Steps& steps = model.facts().steps;
   WorkerChoice choice;
   choice.times = loader.mode == analyze::LoaderMode::kWorkers;
-  choice.cores = analyze::ReadCounter(model.trace(), steps.host_window, "cpu_cores").mean();
+  choice.cores = analyze::ReadCounter(model.trace(), steps.host_window.hull(), "cpu_cores").mean();
   const double step =
       static_cast<double>(steps.steady_window.length()) / static_cast<double>(steps.steady_count());
   const double rest = std::max(step - *loader.per_step_ns, 1.0);
