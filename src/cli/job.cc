@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/progress.h"
+#include "doctor/replay_trust.h"
 #include "import/import.h"
 
 namespace hone::cli {
@@ -264,6 +265,9 @@ Result<JobResult> RunJob(const JobOptions& options, Console& console) {
   if (options.diagnose) {
     report.diagnosis =
         doctor::Diagnose(leading.trace, leading.facts, report.skew ? &*report.skew : nullptr);
+    if (const auto& replay = report.diagnosis->replay; replay) {
+      doctor::DoubtReplay(replay->measured_ns, replay->replayed_ns, leading.facts.trust);
+    }
   }
   return result;
 }

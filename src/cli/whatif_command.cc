@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "doctor/replay_trust.h"
 #include "replay/whatif.h"
 #include "report/json/json_whatif.h"
 #include "report/markdown/markdown_report.h"
@@ -134,7 +135,12 @@ int WhatIfCommand::Run(Console& console) {
     return kExitUsage;
   }
   if (job->report.inputs.empty()) return job->code;
-  const Known<report::WhatIfAnswer> answer = Ask(job->report.leading());
+  report::Report& report = job->report;
+  const Known<report::WhatIfAnswer> answer = Ask(report.leading());
+  if (answer) {
+    doctor::DoubtReplay(answer->measured_ns, answer->replayed_ns,
+                        report.inputs[report.lead].facts.trust);
+  }
   const int written = WriteAnswer(answer_, console, [&](std::ostream& out) {
     const report::Style style = StyleFor(answer_, console);
     if (json_) {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/replay_trust.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace hone::doctor {
+namespace {
+
+// Recordings of real programs are reproduced within 1 %: times are set from the trace, and only a
+// start that the model does not know can move them. A fifth is as much as most fixes give.
+constexpr double kPartial = 0.03, kPoor = 0.2;
+
+}  // namespace
+
+void DoubtReplay(double measured_ns, double replayed_ns, analyze::TrustFacts& trust) {
+  if (!(measured_ns > 0) || !std::isfinite(replayed_ns)) return;
+  const double off = replayed_ns / measured_ns - 1;
+  if (std::abs(off) <= kPartial) return;
+  const analyze::Verdict lowers_to =
+      std::abs(off) > kPoor ? analyze::Verdict::kPoor : analyze::Verdict::kPartial;
+  trust.verdict = std::max(trust.verdict, lowers_to);
+  const auto at = std::upper_bound(
+      trust.reasons.begin(), trust.reasons.end(), lowers_to,
+      [](analyze::Verdict verdict, const auto& reason) { return verdict > reason.lowers_to; });
+  trust.reasons.insert(
+      at, {lowers_to,
+           fmt::format("the replay takes {} for the measured step of {} ({} {}); predicted gains "
+                       "may be off by as much; measure a fix with hone bench before you keep it",
+                       HumanDuration(std::llround(replayed_ns)),
+                       HumanDuration(std::llround(measured_ns)), Percent(std::abs(off)),
+                       off > 0 ? "more" : "less")});
+}
+
+}  // namespace hone::doctor
