@@ -12,6 +12,7 @@
 #include "import/kineto/trace_sink.h"
 #include "import/kineto/window_reader.h"
 #include "trace/builder.h"
+#include "wire/file_writer.h"
 
 namespace hone::importer {
 namespace {
@@ -19,6 +20,32 @@ namespace {
 constexpr char kNotATrace[] =
     "not a trace (expected PyTorch JSON, an Nsight Systems SQLite export or a recording of hone "
     "run); see hone help inputs";
+
+// What a compressed file holds that is not JSON, and how to get at it; empty: nothing known. One
+// layer of compression is undone, and only around JSON.
+std::string WhatIsInside(std::string_view text, const std::string& path) {
+  struct Kind {
+    std::string_view magic;
+    const char *what, *ending;
+  };
+  constexpr Kind kGzip{"\x1f\x8b", "gzip", ".json.gz"};
+  constexpr Kind kKinds[] = {
+      kGzip,
+      {"\x28\xb5\x2f\xfd", "zstd", ".json.zst"},
+      {"SQLite format 3", "an SQLite file", ".sqlite"},
+      {{wire::kFileMagic, sizeof wire::kFileMagic}, "a recording of hone run", ".hone"},
+  };
+  const std::string head = ReadFileHead(path, 4);
+  const bool in_gzip = head.starts_with(kGzip.magic);
+  for (const Kind& kind : kKinds) {
+    if (!text.starts_with(kind.magic) || head.empty()) continue;
+    return fmt::format("{} inside {}{}; unpack it once: {} {} > unpacked{}", kind.what,
+                       in_gzip ? "gzip" : "zstd",
+                       kind.ending[1] == 'j' ? " (compressed twice)" : "",
+                       in_gzip ? "gunzip -c" : "zstd -dc", path, kind.ending);
+  }
+  return "";
+}
 
 bool LooksLikeTrace(const kineto::Window& first, bool array_form) {
   const std::string_view text = first.body;
@@ -57,7 +84,8 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path, const Imp
         return Error(source.damage() + "; nothing before it could be read");
       }
       if (window->body.empty()) return Error("is empty; was the recording interrupted?");
-      return Error(kNotATrace);
+      std::string inside = WhatIsInside(window->body, path);
+      return Error(inside.empty() ? kNotATrace : std::move(inside));
     }
     LossLog losses;
     ReadWindow(*window, reader.array_form(), sink, losses);
@@ -84,6 +112,13 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path, const Imp
     return Error(info.compression_damaged
                      ? source.damage() + "; no event before it could be read"
                      : "holds no events; was the profiler's schedule ever active?");
+  }
+  const LossCount& untimed = builder.trace().losses[LossKind::kBadTime];
+  if (sink.recognized() == 0 && untimed.count > 0) {
+    return Error(fmt::format(
+        "{} events, of which {} {} no usable time (first: {}): none, no number, or over 73 years "
+        "away from zero, and the others are of no known kind; times are microseconds, record again",
+        sink.events(), untimed.count, untimed.count == 1 ? "has" : "have", untimed.first_detail));
   }
   if (sink.recognized() == 0) {
     return Error(fmt::format(
