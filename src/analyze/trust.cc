@@ -170,14 +170,13 @@ class Judge {
         trace_.losses[LossKind::kDamagedCompression].count == 0) {
       Add(Verdict::kPoor, Describe(LossKind::kDamagedCompression).what);
     }
-    const std::uint64_t lost =
-        trace_.losses[LossKind::kUnreadableEvent].count + trace_.losses[LossKind::kBadTime].count;
-    if (lost > 0) {
-      const std::uint64_t seen = std::max(trace_.info.events_seen, lost);
-      const double share = Share(static_cast<double>(lost), static_cast<double>(seen));
+    const LossCount& unreadable = trace_.losses[LossKind::kUnreadableEvent];
+    if (unreadable.count > 0) {
+      const std::uint64_t seen = std::max(trace_.info.events_seen, unreadable.count);
+      const double share = Share(static_cast<double>(unreadable.count), static_cast<double>(seen));
       Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
           fmt::format("{} of {} events ({}) could not be read and were left out; {}",
-                      Thousands(lost), Thousands(seen), Percent(share),
+                      Thousands(unreadable.count), Thousands(seen), Percent(share),
                       Describe(LossKind::kUnreadableEvent).help));
     }
     Unknown();
@@ -209,8 +208,8 @@ class Judge {
 
   // Times that cannot be: one is a recorder's slip, and the rest of its times may be as wrong.
   void ImpossibleTimes() {
-    for (const LossKind kind :
-         {LossKind::kNegativeDuration, LossKind::kFarTime, LossKind::kImplausibleEnd}) {
+    for (const LossKind kind : {LossKind::kBadTime, LossKind::kNegativeDuration, LossKind::kFarTime,
+                                LossKind::kImplausibleEnd}) {
       const LossCount& loss = trace_.losses[kind];
       if (loss.count == 0) continue;
       const std::uint64_t all =
@@ -507,6 +506,14 @@ const char* VerdictName(Verdict verdict) {
     case Verdict::kPoor: return "poor";
   }
   return "poor";
+}
+
+void Lower(TrustFacts& trust, Verdict lowers_to, std::string text) {
+  const auto at = std::upper_bound(
+      trust.reasons.begin(), trust.reasons.end(), lowers_to,
+      [](Verdict verdict, const TrustReason& reason) { return verdict > reason.lowers_to; });
+  trust.reasons.insert(at, {lowers_to, std::move(text)});
+  trust.verdict = std::max(trust.verdict, lowers_to);
 }
 
 TrustFacts JudgeTrust(const trace::Trace& trace, const Steps& steps,

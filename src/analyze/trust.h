@@ -46,6 +46,9 @@ struct TrustFacts {
   bool warm_up_inside = false;  // warm-up steps are in the file (and were left out)
 };
 
+// Adds a reason in its place, and lowers the verdict where it is worse.
+void Lower(TrustFacts& trust, Verdict lowers_to, std::string text);
+
 TrustFacts JudgeTrust(const trace::Trace& trace, const Steps& steps,
                       const Known<Timeline>& timeline);
 

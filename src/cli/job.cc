@@ -12,6 +12,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "cli/one_job.h"
 #include "cli/progress.h"
 #include "doctor/replay_trust.h"
 #include "import/import.h"
@@ -33,12 +34,14 @@ void Say(Console& console, std::string_view message) {
 Paths FindAll(const std::vector<std::string>& arguments, Console& console) {
   Paths paths;
   for (const std::string& argument : arguments) {
-    Result<std::vector<std::string>> found = importer::FindTraces(argument);
+    std::vector<std::string> left_out;
+    Result<std::vector<std::string>> found = importer::FindTraces(argument, &left_out);
     if (!found) {
       Say(console, found.error().message());
       ++paths.missing;
       continue;
     }
+    for (const std::string& sentence : left_out) Say(console, sentence);
     for (std::string& file : *found) {
       std::error_code error;
       const std::uintmax_t size = std::filesystem::file_size(file, error);
@@ -91,12 +94,10 @@ Known<analyze::SkewFacts> CompareRanks(const std::vector<report::Input>& inputs)
 // What could not be read is missing from every number that speaks of the job.
 void DistrustMissing(report::Input& lead, std::size_t read, std::size_t asked) {
   if (read == asked) return;
-  analyze::TrustFacts& trust = lead.facts.trust;
-  trust.verdict = std::max(trust.verdict, analyze::Verdict::kPartial);
-  trust.reasons.push_back({analyze::Verdict::kPartial,
-                           fmt::format("{} of {} inputs could not be read and are missing below; "
-                                       "the messages say why",
-                                       asked - read, asked)});
+  analyze::Lower(lead.facts.trust, analyze::Verdict::kPartial,
+                 fmt::format("{} of {} inputs could not be read and are missing below; the "
+                             "messages say why",
+                             asked - read, asked));
 }
 
 // Whether `a` leads before `b`: the asked rank, then the slowest, then the lower rank.
@@ -261,6 +262,9 @@ Result<JobResult> RunJob(const JobOptions& options, Console& console) {
     report.lead = late;
   }
   report::Input& leading = report.inputs[report.lead];
+  for (std::string& doubt : DoubtOneJob(report.inputs)) {
+    analyze::Lower(leading.facts.trust, analyze::Verdict::kPartial, std::move(doubt));
+  }
   DistrustMissing(leading, report.inputs.size(), paths.files.size() + paths.missing);
   if (options.diagnose) {
     report.diagnosis =

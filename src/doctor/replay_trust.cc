@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
@@ -21,19 +20,13 @@ void DoubtReplay(double measured_ns, double replayed_ns, analyze::TrustFacts& tr
   if (!(measured_ns > 0) || !std::isfinite(replayed_ns)) return;
   const double off = replayed_ns / measured_ns - 1;
   if (std::abs(off) <= kPartial) return;
-  const analyze::Verdict lowers_to =
-      std::abs(off) > kPoor ? analyze::Verdict::kPoor : analyze::Verdict::kPartial;
-  trust.verdict = std::max(trust.verdict, lowers_to);
-  const auto at = std::upper_bound(
-      trust.reasons.begin(), trust.reasons.end(), lowers_to,
-      [](analyze::Verdict verdict, const auto& reason) { return verdict > reason.lowers_to; });
-  trust.reasons.insert(
-      at, {lowers_to,
-           fmt::format("the replay takes {} for the measured step of {} ({} {}); predicted gains "
-                       "may be off by as much; measure a fix with hone bench before you keep it",
-                       HumanDuration(std::llround(replayed_ns)),
-                       HumanDuration(std::llround(measured_ns)), Percent(std::abs(off)),
-                       off > 0 ? "more" : "less")});
+  analyze::Lower(
+      trust, std::abs(off) > kPoor ? analyze::Verdict::kPoor : analyze::Verdict::kPartial,
+      fmt::format("the replay takes {} for the measured step of {} ({} {}); predicted gains may be "
+                  "off by as much; measure a fix with hone bench before you keep it",
+                  HumanDuration(std::llround(replayed_ns)),
+                  HumanDuration(std::llround(measured_ns)), Percent(std::abs(off)),
+                  off > 0 ? "more" : "less"));
 }
 
 }  // namespace hone::doctor

@@ -10,6 +10,7 @@
 
 #include "base/byte_source.h"
 #include "import/hone/run_folder.h"
+#include "wire/control_page.h"
 #include "wire/file_writer.h"
 
 namespace hone::importer {
@@ -23,6 +24,13 @@ constexpr std::array<std::string_view, 6> kTraceEndings = {".json",   ".json.gz"
 bool HasTraceEnding(std::string_view name) {
   return std::any_of(kTraceEndings.begin(), kTraceEndings.end(),
                      [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+// Reports of hone end in .json, too; a trace holds the key of its events within its head, or is
+// packed.
+bool LooksLikeTrace(const std::string& path) {
+  if (!path.ends_with(".json")) return true;
+  return ReadFileHead(path, 64 * 1024).find("\"traceEvents\"") != std::string::npos;
 }
 
 // "rank2" before "rank10": runs of digits compare as numbers.
@@ -51,9 +59,46 @@ bool NaturalLess(const std::string& a, const std::string& b) {
   return i == a.size();
 }
 
+// Of a run's folder: what could not be opened, processes that left nothing, and traces that are no
+// part of the run. What else lies there is its reports.
+void SayLeftOut(const std::string& folder, const hone_file::RunFolder& run,
+                std::vector<std::string>& left_out) {
+  for (const std::string& why : run.unreadable) left_out.push_back(why + "; it is left out");
+  std::size_t empty = 0;
+  std::string first;
+  for (const hone_file::ProcessFile& file : run.files) {
+    if (file.file_bytes > 0) continue;
+    if (empty++ == 0) first = fs::path(file.bytes.name).filename().string();
+  }
+  if (empty > 0) {
+    left_out.push_back(fmt::format(
+        "{}: {} of {} process files {} empty (first: {}): the disk was full, or the process ended "
+        "before it wrote anything; what it did is missing",
+        folder, empty, run.files.size(), empty == 1 ? "is" : "are", first));
+  }
+  std::size_t foreign = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool recording = name.ends_with(".hone");
+    if (recording ? hone_file::IsProcessFile(name) || name == wire::kMachineFile
+                  : !HasTraceEnding(name) || !LooksLikeTrace(entry->path().string())) {
+      continue;
+    }
+    if (foreign++ == 0 || name < first) first = name;
+  }
+  if (foreign > 0) {
+    left_out.push_back(
+        fmt::format("{}: {} {} no part of this run and left out (first: {}); to read one, name it",
+                    folder, foreign, foreign == 1 ? "trace is" : "traces are", first));
+  }
+}
+
 }  // namespace
 
-Result<std::vector<std::string>> FindTraces(const std::string& path) {
+Result<std::vector<std::string>> FindTraces(const std::string& path,
+                                            std::vector<std::string>* left_out) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) {
@@ -65,8 +110,12 @@ Result<std::vector<std::string>> FindTraces(const std::string& path) {
   const hone_file::RunFolder run = hone_file::ReadRunFolder(path);
   std::vector<std::string> found;
   for (const hone_file::Job& job : run.jobs) found.push_back(run.files[job.leader].bytes.name);
-  if (!found.empty()) return found;
+  if (!found.empty()) {
+    if (left_out != nullptr) SayLeftOut(path, run, *left_out);
+    return found;
+  }
   std::size_t others = 0;
+  std::string first_other;
   fs::directory_iterator entries(path, error);
   if (error) return Error(fmt::format("{}: cannot be read: {}", path, error.message()));
   for (const fs::directory_iterator end; entries != end; entries.increment(error)) {
@@ -76,6 +125,8 @@ Result<std::vector<std::string>> FindTraces(const std::string& path) {
       found.push_back(entries->path().string());
     } else {
       ++others;
+      const std::string name = entries->path().filename().string();
+      if (name.front() != '.' && (first_other.empty() || name < first_other)) first_other = name;
     }
   }
   if (found.empty()) {
@@ -85,6 +136,11 @@ Result<std::vector<std::string>> FindTraces(const std::string& path) {
                     path, others, others == 1 ? "entry" : "entries"));
   }
   std::sort(found.begin(), found.end(), NaturalLess);
+  if (left_out != nullptr && !first_other.empty()) {
+    left_out->push_back(
+        fmt::format("{}: {} {} left out (first: {}): not named as a trace; to read one, name it",
+                    path, others, others == 1 ? "entry is" : "entries are", first_other));
+  }
   return found;
 }
 

@@ -19,8 +19,10 @@ struct ImportOptions {
 
 // A file is itself; a directory stands for the trace files in it (not below), sorted by name. The
 // folder of a run (hone run) stands for its ranks: the file of the process that leads each.
-// The error says what is wrong with the path in one sentence.
-Result<std::vector<std::string>> FindTraces(const std::string& path);
+// The error says what is wrong with the path in one sentence. `left_out`, where given, gains a
+// sentence about what lies in the directory and is no part of the answer.
+Result<std::vector<std::string>> FindTraces(const std::string& path,
+                                            std::vector<std::string>* left_out = nullptr);
 
 // Loads one file of any format. An error means that there is no answer at all; damage that leaves
 // something to read is a loss in the trace.
