@@ -34,8 +34,9 @@ std::string WhyNotWritable(const fs::path& path) {
   return ::access(folder.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
 }
 
-// Whether the file is one of those that reading `inputs` means. What cannot be found is not.
-bool IsOneOf(const fs::path& path, const std::vector<std::string>& inputs) {
+}  // namespace
+
+bool IsOneOf(const std::string& path, const std::vector<std::string>& inputs) {
   std::error_code ignored;
   for (const std::string& input : inputs) {
     const Result<std::vector<std::string>> traces = importer::FindTraces(input);
@@ -46,8 +47,6 @@ bool IsOneOf(const fs::path& path, const std::vector<std::string>& inputs) {
   }
   return false;
 }
-
-}  // namespace
 
 int CheckOutputs(const std::vector<std::string>& paths, const std::vector<std::string>& inputs,
                  Console& console) {

@@ -22,6 +22,10 @@ struct AnswerOptions {
 // --output and --color.
 void DeclareAnswer(CLI::App& app, AnswerOptions& options);
 
+// Whether the file is one of those that reading `inputs`, files or folders, means: no verb writes
+// over it. What cannot be found is none.
+bool IsOneOf(const std::string& path, const std::vector<std::string>& inputs);
+
 // Before anything is run or read: whether files can be written there, as far as can be told without
 // touching them, and that none of them is a trace that is to be read: `inputs`, files or folders.
 // Empty paths are passed over. Returns an ExitCode and says on console.err, in one sentence, which

@@ -10,7 +10,9 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "cli/answer.h"
 #include "export/csv.h"
+#include "export/input_losses.h"
 #include "import/import.h"
 
 namespace hone::cli {
@@ -133,11 +135,8 @@ Status ExportCommand::Check(const std::vector<std::string>& files) const {
     return Error(fmt::format("-o -: {} is one file a rank and there are {}; choose one with --rank",
                              to_, files.size()));
   }
-  std::error_code ignored;
-  for (const std::string& file : files) {
-    if (!output_.empty() && fs::equivalent(output_, file, ignored)) {
-      return Error(fmt::format("-o {}: is the trace itself; name another file", output_));
-    }
+  if (!output_.empty() && IsOneOf(output_, files)) {
+    return Error(fmt::format("-o {}: is the trace itself; name another file", output_));
   }
   return Ok();
 }
@@ -201,8 +200,7 @@ Status ExportCommand::FinishShared(Job& job) {
 
 Status ExportCommand::Write(const exporter::Exported& rank, const std::string& file, Job& job) {
   const std::string path = PathFor(rank, file);
-  std::error_code ignored;
-  if (fs::equivalent(path, file, ignored)) {
+  if (IsOneOf(path, paths_)) {
     return Error(fmt::format("{}: is the trace itself; name another file with -o", path));
   }
   if (SharesOutput()) {
@@ -256,6 +254,14 @@ void ExportCommand::ExportOne(const std::string& file, Job& job) {
     job.progress.Erase();
     if (!quiet_) Say(job.console, fmt::format("{}: {}", file, clause));
   };
+  for (const LossKind kind : exporter::InputLosses(trace->losses)) {
+    if (Describe(kind).severity == Severity::kInfo || trace->info.compression_damaged) continue;
+    const LossCount& loss = trace->losses[kind];
+    rank.note(fmt::format("{} {}{}; trust is {}, hone analyze says more", WithThousands(loss.count),
+                          Describe(kind).what,
+                          loss.first_detail.empty() ? "" : " (first: " + loss.first_detail + ")",
+                          analyze::VerdictName(facts.trust.verdict)));
+  }
   const Status written = Write(rank, file, job);
   job.progress.Erase();
   if (!written) return job.Fail(kExitFailed, written.error().message());

@@ -3,6 +3,7 @@
 
 #include "export/chrome_rank.h"
 #include "export/first_moment.h"
+#include "export/input_losses.h"
 
 namespace hone::exporter {
 namespace {
@@ -47,6 +48,7 @@ class ChromeWriter : public Writer {
   void Head(const Exported& rank);
   void Devices(const trace::Trace& trace);
   void Distributed(const trace::Trace& trace);
+  void Losses(const LossLog& losses);
   void Setting(std::string_view key, int value) {
     if (value >= 0) out_.Raw("\"").Raw(key).Raw("\": ").Int(value).Raw(",\n");
   }
@@ -115,6 +117,23 @@ void ChromeWriter::Distributed(const trace::Trace& trace) {
   out_.Raw(",\n");
 }
 
+// Read again by hone; other readers pass over keys that they do not know.
+void ChromeWriter::Losses(const LossLog& losses) {
+  bool any = false;
+  for (const LossKind kind : InputLosses(losses)) {
+    const LossCount& loss = losses[kind];
+    out_.Raw(any ? ", " : "\"honeLosses\": [");
+    any = true;
+    JsonMembers members(out_);
+    members.Key("loss").Quoted(Describe(kind).id);
+    members.Key("count").Int(static_cast<std::int64_t>(loss.count));
+    members.Key("time_ns").Int(loss.time_ns);
+    members.Key("detail").Quoted(loss.first_detail);
+    members.End();
+  }
+  if (any) out_.Raw("],\n");
+}
+
 // What the first rank says about itself; of several ranks, only what holds for all.
 void ChromeWriter::Head(const Exported& rank) {
   const trace::TraceInfo& info = rank.trace.info;
@@ -123,6 +142,7 @@ void ChromeWriter::Head(const Exported& rank) {
     Devices(rank.trace);
     Distributed(rank.trace);
     Text("traceName", info.trace_name);
+    Losses(rank.trace.losses);
   }
   Text("recorder", info.recorder);
   Text("cuda_runtime_version", info.cuda_runtime_version);

@@ -3,6 +3,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 
@@ -126,11 +127,31 @@ std::string CudaVersion(std::string_view json) {
   return std::to_string(*number / 1000) + "." + std::to_string(*number % 1000 / 10);
 }
 
+constexpr Nanos kMostLost = Nanos{1} << 59;  // as much as a trace may hold
+
+// As `hone export --to chrome` writes them.
+void ReadLosses(const dom::element& root, trace::Builder& builder) {
+  dom::array losses;
+  if (root.get(losses) != simdjson::SUCCESS) return;
+  for (const dom::element element : losses) {
+    dom::object loss;
+    if (element.get(loss) != simdjson::SUCCESS) continue;
+    const std::string id = Text(loss, "loss");
+    const std::int64_t count = Integer(loss, "count", 0);
+    for (std::size_t kind = 0; kind < kLossKindCount && count > 0; ++kind) {
+      if (id != Describe(static_cast<LossKind>(kind)).id) continue;
+      builder.trace().losses.Add(static_cast<LossKind>(kind), static_cast<std::uint64_t>(count),
+                                 std::clamp<Nanos>(Integer(loss, "time_ns", 0), 0, kMostLost),
+                                 Text(loss, "detail"));
+    }
+  }
+}
+
 }  // namespace
 
 void ReadMetadata(std::string_view key, std::string_view json, trace::Builder& builder) {
   trace::TraceInfo& info = builder.trace().info;
-  if (key == "deviceProperties" || key == "distributedInfo") {
+  if (key == "deviceProperties" || key == "distributedInfo" || key == "honeLosses") {
     dom::parser parser;
     dom::element root;
     const simdjson::padded_string text(json);
@@ -138,6 +159,8 @@ void ReadMetadata(std::string_view key, std::string_view json, trace::Builder& b
       builder.trace().losses.Add(LossKind::kUnreadableMetadata, 1, 0, key);
     } else if (key == "deviceProperties") {
       ReadDevices(root, builder);
+    } else if (key == "honeLosses") {
+      ReadLosses(root, builder);
     } else {
       ReadDistributed(root, builder);
     }
