@@ -18,6 +18,133 @@ bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+// Top folders or files of the standard library and of packages that programs around tensors use:
+// after a recorder cut its path, "json/decoder.py" looks like a folder of the user's. Names that a
+// script may well have itself (code, profile, token, test) are not here. Sorted.
+constexpr std::string_view kPackages[] = {"PIL",
+                                          "_pydecimal",
+                                          "abc",
+                                          "accelerate",
+                                          "albumentations",
+                                          "argparse",
+                                          "ast",
+                                          "asyncio",
+                                          "base64",
+                                          "bisect",
+                                          "bz2",
+                                          "codecs",
+                                          "collections",
+                                          "concurrent",
+                                          "configparser",
+                                          "contextlib",
+                                          "copy",
+                                          "csv",
+                                          "ctypes",
+                                          "cv2",
+                                          "dataclasses",
+                                          "datasets",
+                                          "datetime",
+                                          "decimal",
+                                          "deepspeed",
+                                          "difflib",
+                                          "diffusers",
+                                          "einops",
+                                          "email",
+                                          "encodings",
+                                          "enum",
+                                          "fnmatch",
+                                          "fractions",
+                                          "fsspec",
+                                          "functools",
+                                          "genericpath",
+                                          "glob",
+                                          "gym",
+                                          "gymnasium",
+                                          "gzip",
+                                          "h5py",
+                                          "hashlib",
+                                          "heapq",
+                                          "hmac",
+                                          "html",
+                                          "http",
+                                          "importlib",
+                                          "inspect",
+                                          "io",
+                                          "jinja2",
+                                          "joblib",
+                                          "json",
+                                          "lightning",
+                                          "linecache",
+                                          "locale",
+                                          "logging",
+                                          "lzma",
+                                          "matplotlib",
+                                          "multiprocessing",
+                                          "networkx",
+                                          "nltk",
+                                          "numba",
+                                          "numpy",
+                                          "os",
+                                          "pandas",
+                                          "pathlib",
+                                          "peft",
+                                          "pickle",
+                                          "polars",
+                                          "posixpath",
+                                          "pyarrow",
+                                          "pytorch_lightning",
+                                          "queue",
+                                          "random",
+                                          "re",
+                                          "requests",
+                                          "safetensors",
+                                          "scipy",
+                                          "selectors",
+                                          "sentencepiece",
+                                          "shutil",
+                                          "skimage",
+                                          "sklearn",
+                                          "socket",
+                                          "spacy",
+                                          "sqlite3",
+                                          "sre_compile",
+                                          "sre_parse",
+                                          "ssl",
+                                          "string",
+                                          "struct",
+                                          "subprocess",
+                                          "tarfile",
+                                          "tempfile",
+                                          "textwrap",
+                                          "threading",
+                                          "tiktoken",
+                                          "tokenize",
+                                          "tokenizers",
+                                          "torchaudio",
+                                          "torchvision",
+                                          "tqdm",
+                                          "traceback",
+                                          "transformers",
+                                          "trl",
+                                          "typing",
+                                          "urllib",
+                                          "uuid",
+                                          "wandb",
+                                          "warnings",
+                                          "weakref",
+                                          "xml",
+                                          "yaml",
+                                          "zipfile"};
+
+bool IsKnownPackage(std::string_view file) {
+  std::string_view top = file.substr(0, file.find('/'));
+  if (top.size() == file.size()) {
+    if (!top.ends_with(".py")) return false;
+    top.remove_suffix(3);
+  }
+  return std::binary_search(std::begin(kPackages), std::end(kPackages), top);
+}
+
 }  // namespace
 
 SourceFrame ParseFrame(std::string_view text) {
@@ -56,11 +183,11 @@ std::string SourceText(std::string_view frame) {
 }
 
 bool IsUserFrame(const SourceFrame& frame) {
-  // Recorders cut paths at sys.path, so PyTorch's own files start with "torch/"; a full path
-  // names the folder of packages or of the standard library.
-  return !frame.file.empty() && !frame.file.starts_with("torch/") && !frame.file.starts_with("<") &&
-         !Has(frame.file, "site-packages/") && !Has(frame.file, "dist-packages/") &&
-         !Has(frame.file, "/lib/python3");
+  // Recorders cut paths at sys.path, so PyTorch's own files start with "torch/", and others' with
+  // the name of their package; a full path names the folder of packages or of the standard library.
+  return !IsKnownPackage(frame.file) && !frame.file.empty() && !frame.file.starts_with("torch/") &&
+         !frame.file.starts_with("<") && !Has(frame.file, "site-packages/") &&
+         !Has(frame.file, "dist-packages/") && !Has(frame.file, "/lib/python3");
 }
 
 bool IsFrameworkFrame(const SourceFrame& frame) {
@@ -68,7 +195,7 @@ bool IsFrameworkFrame(const SourceFrame& frame) {
     return false;
   }
   if (frame.file.starts_with("torch/") || Has(frame.file, "/torch/")) return true;
-  constexpr std::string_view kPackages[] = {
+  constexpr std::string_view kFrameworks[] = {
       "transformers/", "accelerate/", "lightning/", "pytorch_lightning/",
       "deepspeed/",    "diffusers/",  "peft/",      "trl/"};
   constexpr std::string_view kFolder = "-packages/";
@@ -76,7 +203,7 @@ bool IsFrameworkFrame(const SourceFrame& frame) {
   if (const std::size_t at = path.rfind(kFolder); at != std::string_view::npos) {
     path.remove_prefix(at + kFolder.size());
   }
-  return std::any_of(std::begin(kPackages), std::end(kPackages),
+  return std::any_of(std::begin(kFrameworks), std::end(kFrameworks),
                      [&](std::string_view package) { return path.starts_with(package); });
 }
 

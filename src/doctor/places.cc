@@ -37,4 +37,35 @@ Place Places::Of(trace::RowId host_row) const {
   return place;
 }
 
+std::string Places::CallerOf(trace::RowId host_row) const {
+  const trace::Trace& trace = case_.trace;
+  const std::string_view frame = sites_.Of(host_row);
+  if (frame.empty()) return {};
+  const std::string_view own = analyze::WrittenFunction(analyze::ParseFrame(frame));
+  const auto calls = [&](std::string_view other) {
+    const analyze::SourceFrame parsed = analyze::ParseFrame(other);
+    return analyze::IsUserFrame(parsed) && analyze::WrittenFunction(parsed) != own;
+  };
+  if (const trace::RowId op = lineage_.top_op[host_row]; op != trace::kNoRow) {
+    std::string_view stack = trace.Name(trace.op_details[trace.host.detail[op]].stack);
+    const std::size_t at = stack.find(frame);
+    if (at != std::string_view::npos) {
+      for (stack.remove_prefix(at + frame.size()); !stack.empty();) {
+        stack.remove_prefix(std::min(stack.find_first_not_of("; "), stack.size()));
+        const std::string_view outer = stack.substr(0, stack.find(';'));
+        if (calls(outer)) return analyze::SourceText(outer);
+        stack.remove_prefix(outer.size());
+      }
+      return {};
+    }
+  }
+  // One row of one finding: the way up is short.
+  for (trace::RowId row = host_row; row != trace::kNoRow; row = trace.host.parent[row]) {
+    if (trace.host.kind[row] == trace::SliceKind::kPython && calls(trace.HostName(row))) {
+      return analyze::SourceText(trace.HostName(row));
+    }
+  }
+  return {};
+}
+
 }  // namespace hone::doctor

@@ -4,8 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "analyze/source_frame.h"
 #include "base/text.h"
@@ -44,14 +49,21 @@ Place PlaceOfPause(const Case& the_case, const replay::Hotspot& hotspot) {
 
 void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
   const std::string_view frame = the_case.trace.HostName(hotspot.frame);
-  finding.title = fmt::format("the Python function {} takes the time of the step",
-                              analyze::ParseFrame(frame).function);
+  const std::string_view function = analyze::WrittenFunction(analyze::ParseFrame(frame));
+  finding.title = analyze::IsComprehension({{}, function})
+                      ? std::string("a Python comprehension takes the time of the step")
+                      : fmt::format("the Python function {} takes the time of the step", function);
   const Places places(the_case);
   Place place = places.Of(hotspot.frame);
   // A library's function: the line that calls it is what the user can change.
   place.source = analyze::SourceText(hotspot.user ? frame : places.Frame(hotspot.frame));
   PutPlace(std::move(place), finding);
   if (!hotspot.user) finding.confidence = Confidence::kMedium;
+  if (hotspot.library != trace::kNoRow) {
+    finding.evidence.push_back(
+        fmt::format("of what it calls, {} takes most",
+                    analyze::SourceText(the_case.trace.HostName(hotspot.library))));
+  }
 }
 
 // Calling small operators one by one takes the time, not what else the code does.
@@ -64,6 +76,87 @@ void TellLoop(const Case& the_case, const replay::Hotspot& hotspot, Finding& fin
   finding.remedy =
       "# one operation on the whole tensor in place of the loop: y = (x * w).sum(-1)\n"
       "# over time steps: nn.GRU, nn.LSTM, torch.cumsum; reading elements: x.tolist() once\n";
+}
+
+struct LoopWords {
+  const char* title;  // {0}: times a step
+  const char* remedy;
+};
+// By replay::LoopKind.
+constexpr LoopWords kLoopWords[] = {
+    {"a Python loop calls the same small operators {0} times a step",
+     "# one operation on the whole batch in place of the loop:\n"
+     "y = (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)   # for each row of x\n"
+     "# where samples differ in size: pad them; over parameters: torch._foreach_mul_(list, 0.9)\n"},
+    {"values are read out of tensors one at a time, {0} times a step",
+     "values = x.tolist()             # once, then a loop over plain numbers\n"
+     "right = (pred == y).sum().item()   # or no loop: one operation on the whole tensor\n"},
+    {"the model runs on one sample at a time, {0} times a step",
+     "out = model(torch.stack(samples))   # all of them in one call, one loss over the batch\n"
+     "# where each needs the result before it (text, episodes): several of these at a time\n"},
+    {"a recurrent cell is called from Python, {0} times a step",
+     "out, h = torch.nn.GRU(inputs, units)(x)   # all time steps in one call; or nn.RNN, "
+     "nn.LSTM\n"},
+    {"an LSTM cell is called from Python, {0} times a step",
+     "out, (h, c) = torch.nn.LSTM(inputs, units)(x)   # all time steps in one call\n"},
+};
+
+// "aten::sub, aten::div and 3 more": of one time round, each name once.
+std::string NamesOf(const Case& the_case, const std::vector<trace::RowId>& rows) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string_view> names;
+  for (const trace::RowId row : rows) {
+    const std::string_view name = the_case.trace.HostName(row);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
+  }
+  if (names.size() > kNamed) text += fmt::format(" and {} more", names.size() - kNamed);
+  return text;
+}
+
+// The line that calls most of the loop, by time, and the line that called its function: where the
+// loop stands is one of the two.
+void PutLoopPlaces(const Case& the_case, const replay::OperatorLoop& loop, Finding& finding) {
+  const Places places(the_case);
+  std::map<std::string_view, std::pair<Nanos, trace::RowId>> lines;
+  for (const trace::RowId row : loop.rows) {
+    auto& [time, longest] = lines.try_emplace(places.Frame(row), 0, row).first->second;
+    time += the_case.trace.host.duration_ns[row];
+  }
+  const auto most = std::max_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
+    return a.second.first < b.second.first;
+  });
+  const trace::RowId row = most->second.second;
+  finding.where.push_back(places.Of(row));
+  const std::string caller = places.CallerOf(row);
+  if (caller.empty()) return;
+  Place around;
+  around.source = caller;
+  finding.where.push_back(std::move(around));
+}
+
+void NameLoop(const Case& the_case, const replay::OperatorLoop& loop, Finding& finding) {
+  const LoopWords& words = kLoopWords[static_cast<std::size_t>(loop.kind)];
+  finding.title = fmt::format(fmt::runtime(words.title),
+                              WithThousands(static_cast<std::int64_t>(std::llround(loop.times))));
+  finding.remedy = words.remedy;
+  finding.confidence = Confidence::kMedium;
+  const auto steps = static_cast<double>(the_case.whatif->model().graph().steps);
+  Nanos time = 0;
+  for (const trace::RowId row : loop.rows) time += the_case.trace.host.duration_ns[row];
+  finding.evidence.push_back(fmt::format(
+      "{} each time ({}), {} us each on average: what calling them costs goes, not what they "
+      "compute",
+      Count(loop.once.size(), "operator"), NamesOf(the_case, loop.once),
+      ThreeDigits(static_cast<double>(time) / 1e3 / static_cast<double>(loop.rows.size()))));
+  finding.evidence.push_back(fmt::format("{} operators a step{}",
+                                         WithThousands(static_cast<std::int64_t>(std::llround(
+                                             static_cast<double>(loop.rows.size()) / steps))),
+                                         loop.backward ? ", and the backward passes of them" : ""));
+  PutLoopPlaces(the_case, loop, finding);
 }
 
 // The code of a pause where samples name it.
@@ -136,7 +229,7 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   const bool named = hotspot->frame != trace::kNoRow;
   if (!named && share < kLeastPauseShare) return Judgement::Quiet();
   const double times = static_cast<double>(hotspot->times) / steps;
-  const bool rare = !named && hotspot->line == StringId::kEmpty && times < 0.5;
+  const bool rare = !named && !hotspot->loop && hotspot->line == StringId::kEmpty && times < 0.5;
   if (rare && share < kLeastRareShare) return Judgement::Quiet();
 
   Finding finding;
@@ -156,7 +249,9 @@ Judgement JudgePythonHotspot(const Case& the_case) {
         ThreeDigits(static_cast<double>(the_case.trace.host.duration_ns[hotspot->computation]) /
                     1e6)));
   }
-  if (named) {
+  if (hotspot->loop) {
+    NameLoop(the_case, *hotspot->loop, finding);
+  } else if (named) {
     NameFunction(the_case, *hotspot, finding);
   } else if (hotspot->line != StringId::kEmpty) {
     NameSampled(the_case, *hotspot, finding);

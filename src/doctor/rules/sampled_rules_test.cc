@@ -105,13 +105,13 @@ TEST(SampledHotspot, IsWhatHoldsTheFunctionsThatShareTheTime) {
 // Many pauses, each too short to tell from the way to the next operator: 30 us, then an operator of
 // 20 us, a thousand of both a step. A sample every 10 ms, three of five in pauses.
 TraceSketch ShortPauses(const std::vector<std::string>& in_pause,
-                        const std::vector<std::string>& in_operator) {
+                        const std::vector<std::string>& in_operator,
+                        const char* op = "aten::tanh") {
   TraceSketch sketch;
   for (int i = 0; i < kSteps; ++i) {
     const double begin = 1000 + i * 50'000;
     sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), begin, begin + 50'000);
-    for (int k = 0; k < 1000; ++k)
-      sketch.Op("aten::tanh", begin + k * 50 + 30, begin + k * 50 + 50);
+    for (int k = 0; k < 1000; ++k) sketch.Op(op, begin + k * 50 + 30, begin + k * 50 + 50);
     for (int k = 0; k < 5; ++k) {
       const bool pause = k % 2 == 0;
       const double at = begin + k * 10'000 + (pause ? 10 : 40);
@@ -135,9 +135,10 @@ TEST(SampledHotspot, ShortPausesAddUpAndAComprehensionIsItsFunctions) {
 // The same pauses, but the line is in operators as often, or a framework is on its way to them.
 TEST(SampledHotspot, TheWayToTheNextOperatorIsNone) {
   const std::string forward = std::string(kPackages) + "torch/nn/modules/linear.py(130): forward";
-  EXPECT_EQ(Look(ShortPauses({kMainLine, forward}, {kMainLine, forward})).Find("python-hotspot"),
+  EXPECT_EQ(Look(ShortPauses({kMainLine, forward}, {kMainLine, forward}, "aten::linear"))
+                .Find("python-hotspot"),
             nullptr);
-  TraceSketch mixed = ShortPauses({kMainLine}, {kMainLine});
+  TraceSketch mixed = ShortPauses({kMainLine}, {kMainLine}, "aten::linear");
   for (int i = 0; i < kSteps; ++i) {
     for (int k = 0; k < 2; ++k) Sample(mixed, 1000 + i * 50'000 + 5000 + k * 50 + 40, {kMainLine});
   }
@@ -161,7 +162,7 @@ TEST(SampledHotspot, ALineThatCallsAFrameworkNeedsNearlyAllOfItsTime) {
 }
 
 // A thousand operators of 30 us a step, 20 us apart; all of them from one line, or from many.
-TraceSketch SmallOperators(int lines, int samples = 5) {
+TraceSketch SmallOperators(int lines, int samples = 5, const char* name = "aten::select") {
   TraceSketch sketch;
   trace::Builder& builder = sketch.builder();
   for (int i = 0; i < kSteps; ++i) {
@@ -171,7 +172,7 @@ TraceSketch SmallOperators(int lines, int samples = 5) {
       trace::SliceInput op;
       op.start_ns = TraceSketch::Ns(begin + k * 50 + 20);
       op.duration_ns = TraceSketch::Ns(30);
-      op.name = builder.Intern("aten::select");
+      op.name = builder.Intern(name);
       op.kind = trace::SliceKind::kOp;
       op.thread = builder.ThreadFor(1, TraceSketch::kMain);
       const std::string line = "sim.py(" + std::to_string(20 + k % lines) + "): forces";
@@ -194,9 +195,22 @@ TEST(SampledHotspot, OperatorsThatALineCallsInALoopAreItsTime) {
   EXPECT_EQ(finding->evidence.back(), "1,000 operators a step are called in loops, 30.0 us each");
   // All of the step but what is still computed: a quarter of three fifths.
   EXPECT_EQ(finding->evidence.front(), "42.5 ms of a 50.0 ms step (85 %)");
-  EXPECT_EQ(Look(SmallOperators(10)).Find("python-hotspot"), nullptr);  // a model with its layers
-  // Without samples nobody knows whose they are, and they are no code outside operators.
-  EXPECT_EQ(Look(SmallOperators(1, 0)).Find("python-hotspot"), nullptr);
+  // A model with its layers: who multiplies may have other weights each time.
+  EXPECT_EQ(Look(SmallOperators(10, 5, "aten::linear")).Find("python-hotspot"), nullptr);
+  EXPECT_EQ(Look(SmallOperators(1, 0, "aten::linear")).Find("python-hotspot"), nullptr);
+}
+
+// No line has two hundred of them, or nobody sampled; that they come again tells enough.
+TEST(SampledHotspot, OperatorsWithoutWeightsThatComeAgainAreALoop) {
+  const Look look(SmallOperators(10));
+  const Finding* finding = look.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title, "a Python loop calls the same small operators 100 times a step");
+  EXPECT_EQ(finding->where.front().source, "sim.py:20 (forces)");
+  const Look bare(SmallOperators(1, 0));
+  ASSERT_NE(bare.Find("python-hotspot"), nullptr);
+  EXPECT_EQ(bare.Find("python-hotspot")->title,
+            "a Python loop calls the same small operators 1,000 times a step");
 }
 
 TEST(SampledHotspot, WaitingIsNotComputing) {

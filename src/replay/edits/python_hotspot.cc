@@ -17,6 +17,7 @@
 #include "analyze/source_frame.h"
 #include "base/text.h"
 #include "replay/edits/edits.h"
+#include "replay/edits/operator_loop.h"
 #include "replay/edits/recompile.h"
 #include "replay/edits/sampled_pauses.h"
 
@@ -124,6 +125,15 @@ class SelfTime {
   Kind KindOfName(StringId name) const {
     return static_cast<Kind>(names_[static_cast<std::uint32_t>(name)]);
   }
+  // The library's function that this one calls and that takes most of its time; kNoRow: none.
+  RowId LibraryOf(StringId name) const {
+    const auto of = libraries_.find(name);
+    if (of == libraries_.end()) return kNoRow;
+    const auto most = std::max_element(
+        of->second.begin(), of->second.end(),
+        [](const auto& a, const auto& b) { return a.second.second < b.second.second; });
+    return most->second.first;
+  }
   RowId Longest(StringId name) const { return longest_[static_cast<std::uint32_t>(name)]; }
   std::uint64_t Calls(StringId name) const { return calls_[static_cast<std::uint32_t>(name)]; }
 
@@ -148,11 +158,22 @@ class SelfTime {
     const auto name = static_cast<std::uint32_t>(host_.name[i]);
     if (names_[name] == kUnseen) names_[name] = KindOf(model_.trace().HostName(i));
     if (names_[name] == kBuiltin) return around;
+    // A library works for who called it: that is the line that the user can change.
+    if (names_[name] == kLibrary && around != kNobody && KindOfOpen(around) == kUser) {
+      if (open_.back().owner == around && model_.InWindow(i)) NoteLibrary(open_[around].row, i);
+      return around;
+    }
     if (model_.InWindow(i)) ++calls_[name];
     if (longest_[name] == kNoRow || host_.duration_ns[i] > host_.duration_ns[longest_[name]]) {
       longest_[name] = i;
     }
     return open_.size();
+  }
+  Kind KindOfOpen(std::size_t at) const { return KindOfName(host_.name[open_[at].row]); }
+  void NoteLibrary(RowId caller, RowId function) {
+    auto& [row, time] =
+        libraries_[host_.name[caller]].try_emplace(host_.name[function], function, 0).first->second;
+    time = analyze::SaturatingAdd(time, host_.duration_ns[function]);
   }
   void Pop() {
     const Open& last = open_.back();
@@ -172,7 +193,9 @@ class SelfTime {
   std::vector<std::uint8_t> names_;   // by StringId
   std::vector<RowId> longest_;        // by StringId
   std::vector<std::uint64_t> calls_;  // by StringId
-  std::vector<Open> open_;            // what runs, outermost first
+  // By caller, then by function: one of its slices, and the time of all, what it calls included.
+  std::map<StringId, std::map<StringId, std::pair<RowId, Nanos>>> libraries_;
+  std::vector<Open> open_;  // what runs, outermost first
   std::vector<Piece> pieces_;
 };
 
@@ -207,6 +230,12 @@ void DropFilled(const trace::IntervalSet& elsewhere, std::vector<Pause>& pauses)
     return 2 * elsewhere.LengthWithin(pause.span) > pause.span.length();
   });
 }
+
+// How far what a loop of operators costs may be off, as an error of samples is.
+constexpr double kLoopError = 0.05;
+
+// Of what a loop of operators takes, what code between them must take to be the reason.
+constexpr double kExplainsALoop = 0.8;
 
 // A line that calls so many small operators a step does in a loop what one operator could do. No
 // model has as many layers as that.
@@ -348,6 +377,7 @@ Known<Hotspot> ByFrames(const Model& model) {
   Hotspot hotspot;
   hotspot.frame = self.Longest(name);
   hotspot.user = self.KindOfName(name) == kUser;
+  hotspot.library = self.LibraryOf(name);
   hotspot.times = self.Calls(name);
   std::vector<HostSpan> spans;
   for (const Piece& piece : pieces) {
@@ -464,6 +494,31 @@ Known<Hotspot> WithoutFrames(const Model& model) {
   return std::move(larger);
 }
 
+// The same operators over and over, whatever lies between them.
+Known<Hotspot> ByLoops(const Model& model) {
+  Known<OperatorLoop> loop = FindOperatorLoop(model);
+  if (!loop) return Known<Hotspot>::Absent(loop.why_not());
+  if (static_cast<double>(loop->cut.gone_ns()) <
+      kHotspotShare * static_cast<double>(model.graph().measured_ns)) {
+    return Known<Hotspot>::Absent("calling operators in a loop takes less than 2 % of a step");
+  }
+  Hotspot hotspot;
+  hotspot.cut = loop->cut;
+  hotspot.error = kLoopError;
+  hotspot.loop = std::move(*loop);
+  return hotspot;
+}
+
+// What lies between operators: frames tell, or samples, or nobody.
+Known<Hotspot> BetweenOperators(const Model& model) {
+  if (model.facts().trust.present.python > 0) return ByFrames(model);
+  // Threads without recorded calls may launch work in any pause.
+  if (model.trace().device.size() > 0 && !model.calls().any()) {
+    return Known<Hotspot>::Absent("no API calls in this trace to tell a pause from a launch");
+  }
+  return WithoutFrames(model);
+}
+
 class PythonHotspot : public Edit {
  public:
   explicit PythonHotspot(Hotspot hotspot) : hotspot_(std::move(hotspot)) {}
@@ -482,7 +537,10 @@ class PythonHotspot : public Edit {
         "{} ms a step of {}",
         ThreeDigits(static_cast<double>(hotspot_.cut.gone_ns()) / 1e6 /
                     static_cast<double>(model.graph().steps)),
-        hotspot_.frame != kNoRow ? std::string(model.trace().HostName(hotspot_.frame))
+        hotspot_.loop
+            ? fmt::format("{} called {:.0f} times a step",
+                          Count(hotspot_.loop->once.size(), "operator"), hotspot_.loop->times)
+        : hotspot_.frame != kNoRow ? std::string(model.trace().HostName(hotspot_.frame))
         : hotspot_.line != StringId::kEmpty
             ? analyze::SourceText(model.trace().Name(hotspot_.line))
             : fmt::format("code between {} and {}", model.trace().HostName(hotspot_.before),
@@ -499,12 +557,14 @@ Known<Hotspot> FindHotspot(const Model& model) {
   if (model.graph().lanes[0].row >= model.trace().threads.size()) {
     return Known<Hotspot>::Absent("no host activity in this trace");
   }
-  if (model.facts().trust.present.python > 0) return ByFrames(model);
-  // Threads without recorded calls may launch work in any pause.
-  if (model.trace().device.size() > 0 && !model.calls().any()) {
-    return Known<Hotspot>::Absent("no API calls in this trace to tell a pause from a launch");
-  }
-  return WithoutFrames(model);
+  Known<Hotspot> between = BetweenOperators(model), loop = ByLoops(model);
+  const auto gone = [](const Known<Hotspot>& one) {
+    return one ? static_cast<double>(one->cut.gone_ns()) : 0;
+  };
+  // A function whose own code takes the time is what is wrong with a loop around it.
+  const bool by_itself = between && 10 * between->looped_ns <= between->cut.gone_ns();
+  const double least = by_itself ? kExplainsALoop * gone(loop) : gone(loop);
+  return gone(between) >= least ? std::move(between) : std::move(loop);
 }
 
 FoundEdit FindPythonHotspot(const Model& model) {

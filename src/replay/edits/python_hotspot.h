@@ -3,17 +3,21 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "replay/edits/host_cut.h"
+#include "replay/edits/operator_loop.h"
 #include "replay/model.h"
 
 namespace hone::replay {
 
 struct Hotspot {
-  // With Python frames: the function. Its own time, with the built-ins that it calls and operators
-  // that compute on the host, without other operators, API calls, fetches and compiling.
-  trace::RowId frame = trace::kNoRow;  // one of its slices, the longest
-  bool user = false;                   // the user's own code, as far as the path tells
+  // With Python frames: the function. Its own time, with the built-ins and libraries that it calls
+  // and operators that compute on the host, without other operators, API calls, fetches and
+  // compiling.
+  trace::RowId frame = trace::kNoRow;    // one of its slices, the longest
+  bool user = false;                     // the user's own code, as far as the path tells
+  trace::RowId library = trace::kNoRow;  // of what it calls, the library's function with most time
   // Without frames: the code between these two operators or calls; before: kNoRow where only the
   // beginning of the window is known.
   trace::RowId before = trace::kNoRow, after = trace::kNoRow;
@@ -28,7 +32,8 @@ struct Hotspot {
   // Small operators in the pauses that a line calls in a loop, and their time.
   std::uint64_t looped = 0;
   Nanos looped_ns = 0;
-  HostCut cut;       // what the function's own code takes
+  std::optional<OperatorLoop> loop;  // the same operators over and over: none of the above is set
+  HostCut cut;                       // what the function's own code takes
   double error = 0;  // of that time, relative: one standard deviation, where samples tell it
 };
 

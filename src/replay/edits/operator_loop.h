@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// OperatorLoop: the same operators over and over inside a step, called one by one by Python where
+// one call could do all of it. Part of python-hotspot, for programs without a device.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/known.h"
+#include "replay/edits/host_cut.h"
+#include "replay/model.h"
+
+namespace hone::replay {
+
+enum class LoopKind : std::uint8_t {
+  kOperators,  // without weights: over samples, elements or parameters
+  kReads,      // single values are read out of tensors
+  kModel,      // a model on one sample, or a few, at a time
+  kGru,        // a recurrent cell over time: GRU, or any cell with one tanh
+  kLstm,
+};
+
+struct OperatorLoop {
+  LoopKind kind = LoopKind::kOperators;
+  std::vector<trace::RowId> rows;  // outermost operators from the second time round on, all steps
+  std::vector<trace::RowId> once;  // operators of one time round
+  double times = 0;                // round, a step
+  bool backward = false;           // their backward passes are in the cut too
+  HostCut cut;
+};
+
+// The loop with most to gain. Absent: none, or one that may as well go over the layers of a model,
+// each with its own weights. Linear in host rows but for a sort.
+Known<OperatorLoop> FindOperatorLoop(const Model& model);
+
+}  // namespace hone::replay
