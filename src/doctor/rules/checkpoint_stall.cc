@@ -62,9 +62,7 @@ Judgement JudgeCheckpointStall(const Case& the_case) {
   const std::vector<replay::Checkpoint> found = replay::FindCheckpoints(model);
   if (found.empty()) return Judgement::Quiet();
   const replay::Checkpoint* longest = &found.front();
-  Nanos total = 0;
   for (const replay::Checkpoint& checkpoint : found) {
-    total += checkpoint.span.length();
     if (checkpoint.span.length() > longest->span.length()) longest = &checkpoint;
   }
 
@@ -77,9 +75,7 @@ Judgement JudgeCheckpointStall(const Case& the_case) {
                       ? "training stands still while a checkpoint is written"
                       : "training stands still after many tensors were copied to the host, as for "
                         "a checkpoint";
-  finding.evidence.push_back(fmt::format(
-      "{} in {}: {} ms in all", Count(found.size(), "checkpoint"),
-      Count(model.graph().steps, "step"), ThreeDigits(static_cast<double>(total) / 1e6)));
+  finding.evidence.push_back(replay::DescribeCheckpoints(model, found));
   if (longest->copies > 0) {
     finding.evidence.push_back(fmt::format("{} copied to the host for the longest, {}",
                                            Count(longest->copies, "tensor"),

@@ -9,17 +9,18 @@
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "replay/edits/crowded_cores.h"
 
 namespace hone::doctor {
 namespace {
 
+using replay::kCrowded;
+using replay::kLeastWaiting;
+
 // Of steady time that a control group was held back; below it a step's spread hides it.
 constexpr double kThrottledShare = 0.05;
-// Threads that want to run, a core. Below it the queue is noise: the kernel's own threads count.
-constexpr double kCrowded = 1.25;
-
-// Of the time that the step's thread waited for a core; below it the crowd does not hold it up.
-constexpr double kLeastWaiting = 0.05, kHardlyWaiting = 0.02;
+// Of the time that the step's thread waited for a core; below it nobody notices.
+constexpr double kHardlyWaiting = 0.02;
 
 struct Crowd {
   analyze::CounterSeries cores, runnable;
@@ -29,6 +30,10 @@ struct Crowd {
   bool counted() const { return cores.count > 0 && runnable.count > 0 && cores.mean() > 0; }
   // The program alone wants more than there are; threads that were not looked at only add to it.
   bool by_itself() const { return own && own->wanted() >= kCrowded * cores.mean(); }
+  // Of the time that the program's threads wanted a core, that they waited for one.
+  double waited() const { return own && own->wanted() > 0 ? own->waiting / own->wanted() : 0; }
+  // Of the time, that the step's thread did; where it was not looked at, that all of them did.
+  double lost() const { return step ? step->waiting : waited(); }
   double per_core() const { return counted() ? runnable.mean() / cores.mean() : 0; }
 };
 
@@ -83,19 +88,18 @@ void BlameOthers(const Crowd& crowd, Finding& finding) {
   // All cores are busy, so what the program did not get somebody else did.
   const double others = std::max(
       0.0, std::min(crowd.runnable.mean() - own.wanted(), crowd.cores.mean() - own.running));
-  const double waited = own.wanted() > 0 ? own.waiting / own.wanted() : 0;
   finding.title = fmt::format("other programs on this machine take {} of {} cores", Times(others),
                               Times(crowd.cores.mean()));
   finding.confidence = Confidence::kMedium;
-  const double lost = crowd.step ? crowd.step->waiting : waited;
-  finding.severity = lost >= kMostlyWaiting && crowd.step ? Severity::kHigh
-                     : lost >= kMuchWaiting               ? Severity::kMedium
-                                                          : Severity::kLow;
+  finding.severity = crowd.lost() >= kMostlyWaiting && crowd.step ? Severity::kHigh
+                     : crowd.lost() >= kMuchWaiting               ? Severity::kMedium
+                                                                  : Severity::kLow;
   finding.evidence.push_back(
       fmt::format("{} threads want to run on {} cores, and {} of them are this program's",
                   Times(crowd.runnable.mean()), Times(crowd.cores.mean()), Times(own.wanted())));
-  finding.evidence.push_back(fmt::format(
-      "its threads waited for a core {} of the time that they wanted one", Percent(waited)));
+  finding.evidence.push_back(
+      fmt::format("its threads waited for a core {} of the time that they wanted one",
+                  Percent(crowd.waited())));
   finding.remedy =
       "top -o %CPU                        # who takes them; end it, or measure when it is done\n";
   // Half of them for the program: with fewer than four there is nothing to share.
@@ -137,10 +141,8 @@ Judgement JudgeCpuOversubscribed(const Case& the_case) {
   const bool fits =
       crowd.own && crowd.own->complete && crowd.own->wanted() < kCrowded * crowd.cores.mean();
   if (fits && !held) {
-    const double wanted = crowd.own->wanted();
-    const double waited = wanted > 0 ? crowd.own->waiting / wanted : 0;
     // Busy neighbours that nobody here waits for are no matter of this program's.
-    if ((crowd.step ? crowd.step->waiting : waited) < kHardlyWaiting) return Judgement::Quiet();
+    if (crowd.lost() < kHardlyWaiting) return Judgement::Quiet();
     BlameOthers(crowd, finding);
   } else {
     BlameTheProgram(crowd, finding);

@@ -79,25 +79,25 @@ void TellLoop(const Case& the_case, const replay::Hotspot& hotspot, Finding& fin
 }
 
 struct LoopWords {
-  const char* title;  // {0}: times a step
+  const char* title;  // {0}: times a step; {1}: ", in FUNCTION", or nothing
   const char* remedy;
 };
 // By replay::LoopKind.
 constexpr LoopWords kLoopWords[] = {
-    {"a Python loop calls the same small operators {0} times a step",
+    {"a Python loop calls the same small operators {0} times a step{1}",
      "# one operation on the whole batch in place of the loop:\n"
      "y = (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)   # for each row of x\n"
      "# where samples differ in size: pad them; over parameters: torch._foreach_mul_(list, 0.9)\n"},
-    {"values are read out of tensors one at a time, {0} times a step",
+    {"values are read out of tensors one at a time, {0} times a step{1}",
      "values = x.tolist()             # once, then a loop over plain numbers\n"
      "right = (pred == y).sum().item()   # or no loop: one operation on the whole tensor\n"},
-    {"the model runs on one sample at a time, {0} times a step",
+    {"the model runs on one sample at a time, {0} times a step{1}",
      "out = model(torch.stack(samples))   # all of them in one call, one loss over the batch\n"
      "# where each needs the result before it (text, episodes): several of these at a time\n"},
-    {"a recurrent cell is called from Python, {0} times a step",
+    {"a recurrent cell is called from Python, {0} times a step{1}",
      "out, h = torch.nn.GRU(inputs, units)(x)   # all time steps in one call; or nn.RNN, "
      "nn.LSTM\n"},
-    {"an LSTM cell is called from Python, {0} times a step",
+    {"an LSTM cell is called from Python, {0} times a step{1}",
      "out, (h, c) = torch.nn.LSTM(inputs, units)(x)   # all time steps in one call\n"},
 };
 
@@ -119,7 +119,9 @@ std::string NamesOf(const Case& the_case, const std::vector<trace::RowId>& rows)
 
 // The line that calls most of the loop, by time, and the line that called its function: where the
 // loop stands is one of the two.
-void PutLoopPlaces(const Case& the_case, const replay::OperatorLoop& loop, Finding& finding) {
+// Returns the frame of the first.
+std::string_view PutLoopPlaces(const Case& the_case, const replay::OperatorLoop& loop,
+                               Finding& finding) {
   const Places places(the_case);
   std::map<std::string_view, std::pair<Nanos, trace::RowId>> lines;
   for (const trace::RowId row : loop.rows) {
@@ -131,17 +133,22 @@ void PutLoopPlaces(const Case& the_case, const replay::OperatorLoop& loop, Findi
   });
   const trace::RowId row = most->second.second;
   finding.where.push_back(places.Of(row));
-  const std::string caller = places.CallerOf(row);
-  if (caller.empty()) return;
-  Place around;
-  around.source = caller;
-  finding.where.push_back(std::move(around));
+  if (std::string caller = places.CallerOf(row); !caller.empty()) {
+    Place around;
+    around.source = std::move(caller);
+    finding.where.push_back(std::move(around));
+  }
+  return most->first;
 }
 
 void NameLoop(const Case& the_case, const replay::OperatorLoop& loop, Finding& finding) {
   const LoopWords& words = kLoopWords[static_cast<std::size_t>(loop.kind)];
+  const analyze::SourceFrame frame = analyze::ParseFrame(PutLoopPlaces(the_case, loop, finding));
+  const std::string_view function = analyze::WrittenFunction(frame);
+  const bool named = analyze::IsUserFrame(frame) && !function.starts_with('<');
   finding.title = fmt::format(fmt::runtime(words.title),
-                              WithThousands(static_cast<std::int64_t>(std::llround(loop.times))));
+                              WithThousands(static_cast<std::int64_t>(std::llround(loop.times))),
+                              named ? fmt::format(", in {}", function) : "");
   finding.remedy = words.remedy;
   finding.confidence = Confidence::kMedium;
   const auto steps = static_cast<double>(the_case.whatif->model().graph().steps);
@@ -156,7 +163,6 @@ void NameLoop(const Case& the_case, const replay::OperatorLoop& loop, Finding& f
                                          WithThousands(static_cast<std::int64_t>(std::llround(
                                              static_cast<double>(loop.rows.size()) / steps))),
                                          loop.backward ? ", and the backward passes of them" : ""));
-  PutLoopPlaces(the_case, loop, finding);
 }
 
 // The code of a pause where samples name it.

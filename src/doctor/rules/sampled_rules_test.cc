@@ -205,12 +205,13 @@ TEST(SampledHotspot, OperatorsWithoutWeightsThatComeAgainAreALoop) {
   const Look look(SmallOperators(10));
   const Finding* finding = look.Find("python-hotspot");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->title, "a Python loop calls the same small operators 100 times a step");
+  EXPECT_EQ(finding->title,
+            "a Python loop calls the same small operators 100 times a step, in forces");
   EXPECT_EQ(finding->where.front().source, "sim.py:20 (forces)");
   const Look bare(SmallOperators(1, 0));
   ASSERT_NE(bare.Find("python-hotspot"), nullptr);
   EXPECT_EQ(bare.Find("python-hotspot")->title,
-            "a Python loop calls the same small operators 1,000 times a step");
+            "a Python loop calls the same small operators 1,000 times a step, in forces");
 }
 
 TEST(SampledHotspot, WaitingIsNotComputing) {

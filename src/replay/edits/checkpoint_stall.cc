@@ -175,8 +175,8 @@ std::vector<Checkpoint> WithExactSpans(std::vector<Checkpoint> runs,
 
 class CheckpointStall : public Edit {
  public:
-  CheckpointStall(const Model& model, HostCut cut, std::size_t count)
-      : cut_(std::move(cut)), count_(count) {
+  CheckpointStall(const Model& model, HostCut cut, std::string words)
+      : cut_(std::move(cut)), words_(std::move(words)) {
     const trace::Trace& trace = model.trace();
     for (RowId w = 0; w < trace.device.size(); ++w) {
       const RowId call = trace.device.api[w];
@@ -216,15 +216,11 @@ class CheckpointStall : public Edit {
     return guess == Guess::kLeast ? 0.4 : guess == Guess::kMost ? 0.9 : 0.5;
   }
 
-  std::string Scope(const Model& model) const override {
-    return fmt::format("{} in {}, {} ms of writing", Count(count_, "checkpoint"),
-                       Count(model.graph().steps, "step"),
-                       ThreeDigits(static_cast<double>(cut_.gone_ns()) / 1e6));
-  }
+  std::string Scope(const Model& /*model*/) const override { return words_; }
 
  private:
   const HostCut cut_;
-  const std::size_t count_;
+  const std::string words_;
   std::vector<TaskId> copies_;  // to the host
 };
 
@@ -243,6 +239,14 @@ std::vector<Checkpoint> FindCheckpoints(const Model& model) {
   return found;
 }
 
+std::string DescribeCheckpoints(const Model& model, const std::vector<Checkpoint>& found) {
+  Nanos total = 0;
+  for (const Checkpoint& checkpoint : found) total += checkpoint.span.length();
+  return fmt::format("{} in {}: {} ms in all", Count(found.size(), "checkpoint"),
+                     Count(model.graph().steps, "step"),
+                     ThreeDigits(static_cast<double>(total) / 1e6));
+}
+
 FoundEdit FindCheckpointStall(const Model& model) {
   const std::vector<Checkpoint> found = FindCheckpoints(model);
   if (found.empty()) return FoundEdit::Absent("no checkpoint is written inside the steps");
@@ -252,7 +256,8 @@ FoundEdit FindCheckpointStall(const Model& model) {
     spans.push_back({lane, checkpoint.span, 0});
   }
   HostCut cut(model.graph(), std::move(spans));
-  return FoundEdit(std::make_unique<CheckpointStall>(model, std::move(cut), found.size()));
+  return FoundEdit(
+      std::make_unique<CheckpointStall>(model, std::move(cut), DescribeCheckpoints(model, found)));
 }
 
 }  // namespace hone::replay

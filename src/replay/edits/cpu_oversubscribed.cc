@@ -5,16 +5,13 @@
 #include <algorithm>
 
 #include "analyze/machine_counters.h"
+#include "replay/edits/crowded_cores.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/host_cut.h"
 
 namespace hone::replay {
 namespace {
 
-// Threads that want to run, a core, as in the rule.
-constexpr double kCrowded = 1.25;
-// Of the time; below it the step's thread gets its core when it asks.
-constexpr double kLeastWaiting = 0.05;
 // Of what is likely to be left of operators, at most gained: barriers that spin burn whole time
 // slices (convolutions with 16 threads on 2 cores took 12 times as long as with 2).
 constexpr double kMost = 0.5;
