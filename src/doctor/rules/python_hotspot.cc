@@ -163,6 +163,13 @@ void NameLoop(const Case& the_case, const replay::OperatorLoop& loop, Finding& f
                                          WithThousands(static_cast<std::int64_t>(std::llround(
                                              static_cast<double>(loop.rows.size()) / steps))),
                                          loop.backward ? ", and the backward passes of them" : ""));
+  if (loop.growth <= 0) return;
+  finding.title = fmt::format("a Python loop goes over what grows with every step{}",
+                              named ? fmt::format(", in {}", function) : "");
+  finding.evidence.push_back(fmt::format("with every step {} more of them", Times(loop.growth)));
+  finding.remedy =
+      "total += loss.item()            # a running sum in place of sum(losses)\n"
+      "losses.append(loss.item())      # numbers, not tensors: a kept loss keeps its whole graph\n";
 }
 
 // The code of a pause where samples name it.

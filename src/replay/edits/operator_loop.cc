@@ -32,6 +32,8 @@ constexpr double kComputesAtLeast = 0.1, kConvolvesAtLeast = 0.3;
 // steps, 1 to 32 samples, 32 to 128 units: GRU 0.62 to 0.92 in training and 0.34 to 0.87 without;
 // LSTM, which has a library of its own, 0.06 to 0.58.
 constexpr double kGruTrains = 0.75, kGruInfers = 0.55, kLstm = 0.3;
+// Three times more than the step before is no chance.
+constexpr std::size_t kStepsThatTell = 4;
 // Loops that are looked at, those with most time first.
 constexpr std::size_t kMostLoops = 8;
 
@@ -125,7 +127,21 @@ class LoopFinder {
       loop.once.push_back(operators_[i].row);
     }
     loop.kind = weights_.KindOf(loop);
+    loop.growth = GrowthOf(group);
     return loop;
+  }
+
+  double GrowthOf(const Group& group) const {
+    std::map<std::uint32_t, std::size_t> counts;  // by step
+    for (const Stretch& stretch : group.stretches) {
+      counts[operators_[stretch.first].step] += stretch.last - stretch.first;
+    }
+    // A list that just began is too short to be a loop in the first steps.
+    if (counts.size() < kStepsThatTell || 2 * counts.size() < model_.graph().steps) return 0;
+    const auto no_more = [](const auto& a, const auto& b) { return b.second <= a.second; };
+    if (std::adjacent_find(counts.begin(), counts.end(), no_more) != counts.end()) return 0;
+    return static_cast<double>(counts.rbegin()->second - counts.begin()->second) /
+           static_cast<double>(counts.size() - 1);
   }
 
   // What is left of an operator's pitch for each sample where one call does all; by the middle of

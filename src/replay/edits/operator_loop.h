@@ -25,7 +25,9 @@ struct OperatorLoop {
   std::vector<trace::RowId> rows;  // outermost operators from the second time round on, all steps
   std::vector<trace::RowId> once;  // operators of one time round
   double times = 0;                // round, a step
-  bool backward = false;           // their backward passes are in the cut too
+  // Operators more with every step; 0: not in every one. Who goes over a list that nobody empties.
+  double growth = 0;
+  bool backward = false;  // their backward passes are in the cut too
   HostCut cut;
 };
 

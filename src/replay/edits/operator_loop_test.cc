@@ -130,6 +130,20 @@ TEST(OperatorLoop, GradientsTellWhetherWeightsAreTheSame) {
   EXPECT_FALSE(Trained(16, true).has_value());
 }
 
+TEST(OperatorLoop, GrowsWithAListThatNobodyEmpties) {
+  const auto grows = [](int more) {
+    Program program;
+    for (int step = 0; step < kSteps; ++step) {
+      program.Step(step);
+      for (int i = 0; i < 20 + step * more; ++i) program.Op("aten::add");
+    }
+    const auto loop = program.Find();
+    return loop ? loop->growth : -1;
+  };
+  EXPECT_EQ(grows(2), 2);
+  EXPECT_EQ(grows(0), 0);
+}
+
 TEST(OperatorLoop, GatesMakeARecurrentCell) {
   const auto gru =
       Loop(20, {"aten::select", "aten::linear", "aten::sigmoid", "aten::tanh"}, "", "aten::stack");

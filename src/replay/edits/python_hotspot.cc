@@ -561,9 +561,12 @@ Known<Hotspot> FindHotspot(const Model& model) {
   const auto gone = [](const Known<Hotspot>& one) {
     return one ? static_cast<double>(one->cut.gone_ns()) : 0;
   };
-  // A function whose own code takes the time is what is wrong with a loop around it.
+  // A function whose own code takes the time is what is wrong with a loop around it; a list that
+  // grows is what is wrong with who goes over it.
   const bool by_itself = between && 10 * between->looped_ns <= between->cut.gone_ns();
-  const double least = by_itself ? kExplainsALoop * gone(loop) : gone(loop);
+  const double least = by_itself                        ? kExplainsALoop * gone(loop)
+                       : loop && loop->loop->growth > 0 ? gone(loop) / kExplainsALoop
+                                                        : gone(loop);
   return gone(between) >= least ? std::move(between) : std::move(loop);
 }
 
