@@ -37,9 +37,8 @@ Place Places::Of(trace::RowId host_row) const {
   return place;
 }
 
-std::string Places::CallerOf(trace::RowId host_row) const {
+std::string Places::CallerOf(trace::RowId host_row, std::string_view frame) const {
   const trace::Trace& trace = case_.trace;
-  const std::string_view frame = sites_.Of(host_row);
   if (frame.empty()) return {};
   const std::string_view own = analyze::WrittenFunction(analyze::ParseFrame(frame));
   const auto calls = [&](std::string_view other) {

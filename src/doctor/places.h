@@ -25,8 +25,9 @@ class Places {
   Place Of(trace::RowId host_row) const;
   // The frame's text as recorded; "" where the trace has no stacks.
   std::string_view Frame(trace::RowId host_row) const { return sites_.Of(host_row); }
-  // Where the user's code called the function of that line, as "train.py:46 (main)"; "": not known.
-  std::string CallerOf(trace::RowId host_row) const;
+  // Where the user's code called the function of `frame`, one of those around the row, as
+  // "train.py:46 (main)"; "": not known.
+  std::string CallerOf(trace::RowId host_row, std::string_view frame) const;
 
  private:
   const Case& case_;

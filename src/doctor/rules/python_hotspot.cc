@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -117,15 +118,59 @@ std::string NamesOf(const Case& the_case, const std::vector<trace::RowId>& rows)
   return text;
 }
 
+// Frames of a recorded call stack, outermost first.
+std::vector<std::string_view> FramesOf(std::string_view stack) {
+  std::vector<std::string_view> frames;
+  while (!stack.empty()) {
+    const std::size_t cut = std::min(stack.find(';'), stack.size());
+    frames.push_back(stack.substr(0, cut));
+    stack.remove_prefix(std::min(cut + 1, stack.size()));
+  }
+  std::reverse(frames.begin(), frames.end());
+  return frames;
+}
+
+// How many frames around the loop, of those that all of its calls share: where calls part ways, in
+// one function by their lines, that function goes round. 0: no stacks.
+std::size_t FramesAround(const Case& the_case, const replay::OperatorLoop& loop) {
+  std::vector<std::string_view> shared;
+  std::set<StringId> seen;
+  std::size_t shortest = SIZE_MAX;
+  for (const trace::RowId row : loop.rows) {
+    const StringId stack = the_case.trace.op_details[the_case.trace.host.detail[row]].stack;
+    if (stack == StringId::kEmpty) return 0;
+    if (!seen.insert(stack).second) continue;
+    const std::vector<std::string_view> frames = FramesOf(the_case.trace.Name(stack));
+    if (seen.size() == 1) shared = frames;
+    const auto [end, other] =
+        std::mismatch(shared.begin(), shared.end(), frames.begin(), frames.end());
+    shared.erase(end, shared.end());
+    shortest = std::min(shortest, frames.size());
+  }
+  return std::min(shared.size() + 1, shortest);
+}
+
 // The line that calls most of the loop, by time, and the line that called its function: where the
 // loop stands is one of the two.
 // Returns the frame of the first.
 std::string_view PutLoopPlaces(const Case& the_case, const replay::OperatorLoop& loop,
                                Finding& finding) {
   const Places places(the_case);
+  const std::size_t depth = FramesAround(the_case, loop);
+  std::map<StringId, std::string_view> known;  // by stack
+  const auto frame_of = [&](trace::RowId row) {
+    if (depth == 0) return places.Frame(row);
+    const StringId stack = the_case.trace.op_details[the_case.trace.host.detail[row]].stack;
+    const auto [frame, fresh] = known.try_emplace(stack);
+    if (!fresh) return frame->second;
+    frame->second = FramesOf(the_case.trace.Name(stack))[depth - 1];
+    if (!analyze::IsUserFrame(analyze::ParseFrame(frame->second)))
+      frame->second = places.Frame(row);
+    return frame->second;
+  };
   std::map<std::string_view, std::pair<Nanos, trace::RowId>> lines;
   for (const trace::RowId row : loop.rows) {
-    auto& [time, longest] = lines.try_emplace(places.Frame(row), 0, row).first->second;
+    auto& [time, longest] = lines.try_emplace(frame_of(row), 0, row).first->second;
     time += the_case.trace.host.duration_ns[row];
   }
   const auto most = std::max_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
@@ -133,7 +178,8 @@ std::string_view PutLoopPlaces(const Case& the_case, const replay::OperatorLoop&
   });
   const trace::RowId row = most->second.second;
   finding.where.push_back(places.Of(row));
-  if (std::string caller = places.CallerOf(row); !caller.empty()) {
+  finding.where.back().source = analyze::SourceText(most->first);
+  if (std::string caller = places.CallerOf(row, most->first); !caller.empty()) {
     Place around;
     around.source = std::move(caller);
     finding.where.push_back(std::move(around));

@@ -214,6 +214,34 @@ TEST(SampledHotspot, OperatorsWithoutWeightsThatComeAgainAreALoop) {
             "a Python loop calls the same small operators 1,000 times a step, in forces");
 }
 
+// Calls part ways in predict: that goes round, not the model that one of its lines calls.
+TEST(SampledHotspot, ALoopStandsWhereItsCallsPartWays) {
+  TraceSketch sketch;
+  trace::Builder& builder = sketch.builder();
+  const char* const calls[][2] = {{"aten::flip", "p.py(7): scale;p.py(3): predict;p.py(9): main"},
+                                  {"aten::mul", "p.py(8): scale;p.py(3): predict;p.py(9): main"},
+                                  {"aten::item", "p.py(4): predict;p.py(9): main"}};
+  for (int i = 0; i < kSteps; ++i) {
+    const double begin = 1000 + i * 1000;
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), begin, begin + 1000);
+    for (int k = 0; k < 30; ++k) {
+      trace::SliceInput op;
+      op.start_ns = TraceSketch::Ns(begin + k * 30 + 10);
+      op.duration_ns = TraceSketch::Ns(5);
+      op.name = builder.Intern(calls[k % 3][0]);
+      op.kind = trace::SliceKind::kOp;
+      op.thread = builder.ThreadFor(1, TraceSketch::kMain);
+      op.detail = builder.Detail({.stack = builder.Intern(calls[k % 3][1])});
+      builder.Add(op);
+    }
+  }
+  const Look look(std::move(sketch));
+  const Finding* finding = look.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->where.front().source, "p.py:3 (predict)");
+  EXPECT_EQ(finding->where.back().source, "p.py:9 (main)");
+}
+
 TEST(SampledHotspot, WaitingIsNotComputing) {
   const std::vector<std::vector<std::string>> stacks = {
       {"train.py(12): main", "/usr/lib/python3.11/multiprocessing/pool.py(367): map"}};

@@ -232,7 +232,7 @@ void DropFilled(const trace::IntervalSet& elsewhere, std::vector<Pause>& pauses)
 }
 
 // How far what a loop of operators costs may be off, as an error of samples is.
-constexpr double kLoopError = 0.05;
+constexpr double kLoopError = 0.02, kCellError = 0.25;
 
 // Of what a loop of operators takes, what code between them must take to be the reason.
 constexpr double kExplainsALoop = 0.8;
@@ -504,7 +504,8 @@ Known<Hotspot> ByLoops(const Model& model) {
   }
   Hotspot hotspot;
   hotspot.cut = loop->cut;
-  hotspot.error = kLoopError;
+  const bool cell = loop->kind == LoopKind::kGru || loop->kind == LoopKind::kLstm;
+  hotspot.error = cell ? kCellError : kLoopError;
   hotspot.loop = std::move(*loop);
   return hotspot;
 }
