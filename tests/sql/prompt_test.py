@@ -30,6 +30,17 @@ class Prompt:
     def send(self, text):
         os.write(self.fd, text.encode())
 
+    def type(self, text):
+        """Sends it until it is echoed: what is typed while the editor takes the terminal may be thrown away."""
+        for _ in range(10):
+            self.send(text)
+            try:
+                return self.until(re.escape(text), 6)
+            except AssertionError:
+                if self.seen:
+                    raise
+        raise AssertionError(f"{text!r} is not echoed")
+
     def until(self, pattern, seconds=60):
         """What came up to the first match of `pattern`, which is taken off."""
         end = time.monotonic() + seconds
@@ -129,8 +140,8 @@ class PromptTest(unittest.TestCase):
         prompt.send(".sch\tstep\r")
         prompt.until(r"CREATE TABLE step")
         prompt.ready()
-        prompt.send("select dir\t")
-        prompt.send("\x03")
+        prompt.type("select dir")
+        prompt.send("\t\x03")
         prompt.until(r"\^C")
         prompt.ask(".quit")
         self.assertEqual(prompt.end(), 0)
