@@ -140,6 +140,46 @@ TEST_F(FinishTest, OneLongKernelAmongShortOnesIsBelieved) {
   EXPECT_EQ(trace.losses[LossKind::kImplausibleDuration].count, 0U);
 }
 
+// A program of 10 ms whose last operator takes 95 s.
+TEST_F(FinishTest, ALongOperatorIsBelievedWhereAnotherEndsWithIt) {
+  const auto cut = [&](Nanos outer_end, Nanos inner_end, Nanos around_end) {
+    builder_ = Builder();
+    Slice("aten::randn", SliceKind::kOp, 0, 9'000'000);
+    Slice("around", SliceKind::kAnnotation, 9'500'000, around_end);
+    Slice("aten::linalg_svd", SliceKind::kOp, 10'000'000, outer_end);
+    Slice("aten::_linalg_svd", SliceKind::kOp, 10'010'000, inner_end);
+    return Done().losses[LossKind::kImplausibleEnd].count;
+  };
+  EXPECT_EQ(cut(95 * kSecond, 95 * kSecond - 1'000, 96 * kSecond), 0U);
+  EXPECT_EQ(cut(95 * kSecond, 10'020'000, 95 * kSecond + kSecond / 2), 0U);
+  EXPECT_EQ(cut(95 * kSecond, 94 * kSecond + kSecond / 2, 200 * kSecond), 0U);
+  EXPECT_EQ(cut(95 * kSecond, 10'020'000, 200 * kSecond), 2U);  // no two agree
+  EXPECT_EQ(cut(95 * kSecond, 10'020'000, 96 * kSecond), 2U);   // by over 1 %
+  EXPECT_EQ(cut(95 * kSecond, 10'020'000, 11'000'000), 1U);     // alone
+  // Both outlive what is around them.
+  EXPECT_EQ(cut(95 * kSecond, 95 * kSecond - 1'000, 11'000'000), 2U);
+}
+
+// A hang: an all-reduce that waits for minutes, and the host with it.
+TEST_F(FinishTest, ALongKernelIsBelievedWhereTheHostWaitsForIt) {
+  const auto cut = [&](Nanos work_end, Nanos wait_end, bool more_work) {
+    builder_ = Builder();
+    for (int i = 0; i < 10; ++i) Work(i * 10'000, i * 10'000 + 5'000, 0);
+    Slice("aten::mm", SliceKind::kOp, 0, 80'000);
+    Work(100'000, work_end, 0);
+    Slice("cudaStreamSynchronize", SliceKind::kApi, 101'000, wait_end);
+    if (more_work) Work(110'000, 111'000, 0);
+    const Trace trace = Done();
+    return trace.losses[LossKind::kImplausibleDuration].count * 10 +
+           trace.losses[LossKind::kImplausibleEnd].count;
+  };
+  EXPECT_EQ(cut(600 * kSecond, 600 * kSecond + 100, false), 0U);
+  EXPECT_EQ(cut(500 * kSecond, 600 * kSecond, false), 0U);        // it waits for more than that
+  EXPECT_EQ(cut(600 * kSecond, 102'000, false), 10U);             // nobody waits
+  EXPECT_EQ(cut(600 * kSecond, 400 * kSecond, false), 11U);       // they contradict each other
+  EXPECT_EQ(cut(600 * kSecond, 600 * kSecond + 100, true), 11U);  // its stream went on
+}
+
 TEST_F(FinishTest, WhatLiesFarAwayInTimeIsLeftOut) {
   constexpr Nanos kThen = 1'700'000'000 * kSecond;
   for (int i = 0; i < 10; ++i) Work(kThen + i * 10'000, kThen + i * 10'000 + 5'000, 0);
@@ -151,10 +191,23 @@ TEST_F(FinishTest, WhatLiesFarAwayInTimeIsLeftOut) {
   EXPECT_EQ(trace.host.size(), 0U);
 }
 
-TEST_F(FinishTest, AStartMinutesBeforeAndASecondCycleAreNotFarAway) {
-  for (int i = 0; i < 10; ++i) Work(500 * kSecond + i, 500 * kSecond + i + 1, 0);
-  Slice("start", SliceKind::kOp, 0, 1);
-  for (int i = 0; i < 5; ++i) Work(9'000 * kSecond + i, 9'000 * kSecond + i + 1, 0);
+TEST_F(FinishTest, FarAwayIsOverADayAndAThousandTimesTheRest) {
+  constexpr Nanos kDay = 86'400 * kSecond;
+  const auto far = [&](Nanos before, Nanos span) {
+    builder_ = Builder();
+    for (int i = 0; i < 10; ++i) Work(kDay * 9 + i * span / 9, kDay * 9 + i * span / 9 + 1, 0);
+    Slice("start", SliceKind::kOp, kDay * 9 - before, kDay * 9 - before + 1);
+    return Done().losses[LossKind::kFarTime];
+  };
+  EXPECT_EQ(far(kDay / 2, 900).count, 0U);  // a server that waits for its first request
+  EXPECT_EQ(far(2 * kDay, 900).count, 1U);
+  EXPECT_EQ(far(2 * kDay, 900).first_detail, "start 48 h 00 min away");
+  EXPECT_EQ(far(2 * kDay, 900 * kSecond).count, 0U);
+}
+
+TEST_F(FinishTest, ASecondCycleIsNotFarAway) {
+  for (int i = 0; i < 10; ++i) Work(i, i + 1, 0);
+  for (int i = 0; i < 5; ++i) Work(200'000 * kSecond + i, 200'000 * kSecond + i + 1, 0);
   const Trace trace = Done();
   EXPECT_EQ(trace.losses[LossKind::kFarTime].count, 0U);
   EXPECT_EQ(trace.device.size(), 15U);

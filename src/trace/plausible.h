@@ -11,7 +11,8 @@ namespace hone::trace {
 void DropFarTimes(Trace& trace);
 
 // Device work that is longer than everything else together becomes a moment; a host slice that ends
-// long after everything else ends with it. Linear, in any order of rows.
+// long after everything else ends with it. Not where others saw it, too: slices that end together,
+// work that the host waits for. Linear but for such rows, in any order of rows.
 void CutImplausible(Trace& trace);
 
 // Counts device work that starts before its launching call. After linking.
