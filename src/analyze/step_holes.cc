@@ -17,6 +17,10 @@ using trace::RowId;
 // nothing at all was recorded in it; a stall in which something was recorded is a finding.
 constexpr double kApartShare = 0.3;
 constexpr Nanos kApartSteps = 5;
+// Steps of one kind differ by less: a mark of this length that nothing outlives has a wrong end.
+constexpr Nanos kEndlessSteps = 20;
+// A few numbers of ten that do not follow: steps that are missing. More: numbers of something else.
+constexpr double kOddNumbers = 0.3;
 constexpr std::size_t kFewest = 3;  // of two steps nobody can say which is the odd one
 
 Nanos UpperMedian(std::vector<Nanos> values) {
@@ -27,25 +31,51 @@ Nanos UpperMedian(std::vector<Nanos> values) {
 
 bool OfProfiler(const Step& step) { return step.name.starts_with("ProfilerStep#"); }
 
-// By how much the numbers of neighbours differ. ProfilerStep counts calls; a program that numbers
-// its own steps may count samples, or mark every tenth.
+// By how much the numbers of neighbours differ; 0 where that cannot be said. A program that numbers
+// its own steps may count samples, or mark every tenth, and one difference may be odd (the last
+// batch, the last step); where many are, its numbers count something else.
 std::int64_t Stride(const std::vector<Step>& steps) {
-  if (OfProfiler(steps[0])) return 1;
-  std::int64_t least = 0;
+  std::vector<std::int64_t> apart;
   for (std::size_t i = 1; i < steps.size(); ++i) {
-    const std::int64_t apart = steps[i].number - steps[i - 1].number;
-    if (apart > 0 && (least == 0 || apart < least)) least = apart;
+    // Numbers that stay or go back say nothing about the stride.
+    if (steps[i].number > steps[i - 1].number) {
+      apart.push_back(steps[i].number - steps[i - 1].number);
+    }
   }
-  return least;
+  std::sort(apart.begin(), apart.end());
+  std::int64_t stride = 0;
+  std::size_t most = 0;
+  for (auto at = apart.begin(); at != apart.end();) {
+    const auto next = std::upper_bound(at, apart.end(), *at);
+    const auto times = static_cast<std::size_t>(next - at);
+    if (times > most) {
+      most = times;
+      stride = *at;
+    }
+    at = next;
+  }
+  const double odd = static_cast<double>(apart.size() - most);
+  return odd > kOddNumbers * static_cast<double>(apart.size()) ? 0 : stride;
 }
 
-void CompareNumbers(std::vector<Step>& steps) {
-  const std::int64_t stride = Stride(steps);
-  for (std::size_t i = 1; i < steps.size() && stride > 0; ++i) {
-    const bool apart = steps[i].number - steps[i - 1].number != stride;
-    if (apart && steps[i].span.begin_ns > steps[i - 1].span.end_ns) {
-      steps[i].before = Before::kOtherSteps;
-    }
+// ProfilerStep and hone.step() count calls. Where their numbers begin anew and no step has room in
+// between, the program began to count again; else another recording did.
+bool CallsApart(const Step& a, const Step& b, Nanos median_length) {
+  if (b.number > a.number) return b.number != a.number + 1;
+  return b.span.begin_ns - a.span.end_ns >= median_length;
+}
+
+void CompareNumbers(StepSource source, std::vector<Step>& steps) {
+  const bool calls = source == StepSource::kMark || OfProfiler(steps[0]);
+  const std::int64_t stride = calls ? 1 : Stride(steps);
+  if (stride == 0) return;
+  std::vector<Nanos> lengths;
+  for (const Step& step : steps) lengths.push_back(step.span.length());
+  const Nanos median = UpperMedian(std::move(lengths));
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const Step &a = steps[i - 1], &b = steps[i];
+    const bool apart = calls ? CallsApart(a, b, median) : (b.number - a.number) / 2 >= stride;
+    if (apart && b.span.begin_ns > a.span.end_ns) steps[i].before = Before::kOtherSteps;
   }
 }
 
@@ -88,7 +118,11 @@ class EmptyStretches {
   }
 
   bool Long(const Step& step) const { return Odd(step.span.length(), median_length_); }
-  bool In(const Step& step) const { return Within(step.span, median_length_); }
+  // A mark that goes on for ever. Whatever ends with it or after it saw the program stall.
+  bool Endless(const Step& step) const {
+    return step.span.length() >= kEndlessSteps * median_length_ &&
+           Within(step.span, median_length_) && !AnythingAtOrAfter(step);
+  }
   bool Between(const Step& a, const Step& b) const {
     return Within({a.span.end_ns, b.span.begin_ns}, median_pace_);
   }
@@ -103,14 +137,28 @@ class EmptyStretches {
            static_cast<double>(length) >= kApartShare * static_cast<double>(total_ns_);
   }
 
+  // But for the mark itself and its copies.
+  bool AnythingAtOrAfter(const Step& step) const {
+    const Nanos end = step.span.end_ns;
+    for (RowId i = 0; i < trace_.host.size(); ++i) {
+      const bool mark = trace_.host.end_ns(i) == end && trace_.HostName(i) == step.name;
+      if (trace_.host.end_ns(i) >= end && !mark) return true;
+    }
+    for (RowId i = 0; i < trace_.device.size(); ++i) {
+      if (trace_.device.end_ns(i) >= end) return true;
+    }
+    return std::any_of(trace_.samples.time_ns.begin(), trace_.samples.time_ns.end(),
+                       [&](Nanos time) { return time >= end; });
+  }
+
   const trace::Trace& trace_;
   Nanos total_ns_ = 0, median_length_ = 0, median_pace_ = 0;
 };
 
 // Between two marks of torch.profiler lies nothing, as one call ends the one and begins the other:
 // a stretch without records is a hole of the recording. Between labels of the program it may be a
-// checkpoint that nobody sees, and inside a step that another follows it is one. A last mark that
-// goes on long after everything has a wrong end.
+// checkpoint that nobody sees, and inside a step it is one. Only a last mark that goes on for ever
+// has a wrong end.
 void FindEmpty(const trace::Trace& trace, std::vector<Step>& steps, std::vector<StepHole>& holes) {
   if (steps.size() < kFewest) return;
   const EmptyStretches empty(trace, steps);
@@ -121,7 +169,7 @@ void FindEmpty(const trace::Trace& trace, std::vector<Step>& steps, std::vector<
     if (steps[i].before != Before::kNeighbour) continue;
     if (empty.Between(steps[i - 1], steps[i])) steps[i].before = Before::kNothing;
   }
-  if (first + 1 < steps.size() && empty.In(steps.back())) {
+  if (first + 1 < steps.size() && empty.Endless(steps.back())) {
     const Step last = std::move(steps.back());
     steps.pop_back();
     holes.push_back(
@@ -134,7 +182,9 @@ void FindEmpty(const trace::Trace& trace, std::vector<Step>& steps, std::vector<
 std::vector<StepHole> FindHoles(const trace::Trace& trace, StepSource source,
                                 std::vector<Step>& steps) {
   if (steps.size() < 2) return {};
-  if (source == StepSource::kMark || source == StepSource::kProfilerStep) CompareNumbers(steps);
+  if (source == StepSource::kMark || source == StepSource::kProfilerStep) {
+    CompareNumbers(source, steps);
+  }
   std::vector<StepHole> open_end, holes;
   if (source == StepSource::kProfilerStep) FindEmpty(trace, steps, open_end);
   for (std::size_t i = 1; i < steps.size(); ++i) {

@@ -37,18 +37,10 @@ constexpr Nanos kApartSteps = 5;
 // Steps of real programs differ by less where they are of one kind; a step with an evaluation or a
 // checkpoint in it can be this long, and then decides what all figures say.
 constexpr double kOddStep = 20;
+// Figures without a tenth of the time hold for the steps and say little about the run.
+constexpr double kHolesPartial = 0.1;
 // Ids that stand on several calls link work to the wrong one now and then.
 constexpr double kAmbiguousPartial = 0.01;
-
-std::string Thousands(std::uint64_t value) {
-  const std::string digits = fmt::format("{}", value);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
-    text.push_back(digits[i]);
-  }
-  return text;
-}
 
 std::string Percent(double share) {
   const double percent = 100 * share;
@@ -159,11 +151,11 @@ class Judge {
       const bool once = kind == LossKind::kTruncatedInput || kind == LossKind::kDamagedCompression;
       const std::string what =
           once ? Describe(kind).what
-               : fmt::format("{} {}", Thousands(loss.count), Describe(kind).what);
+               : fmt::format("{} {}", WithThousands(loss.count), Describe(kind).what);
       const std::string where = loss.first_detail.empty() ? "" : " (" + loss.first_detail + ")";
-      const std::string read =
-          once ? fmt::format("; {} events before it were read", Thousands(trace_.info.events_seen))
-               : "";
+      const std::string read = once ? fmt::format("; {} events before it were read",
+                                                  WithThousands(trace_.info.events_seen))
+                                    : "";
       Add(Verdict::kPoor, fmt::format("{}{}{}; {}", what, where, read, Describe(kind).help));
     }
     if (trace_.info.compression_damaged &&
@@ -176,7 +168,7 @@ class Judge {
       const double share = Share(static_cast<double>(unreadable.count), static_cast<double>(seen));
       Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
           fmt::format("{} of {} events ({}) could not be read and were left out; {}",
-                      Thousands(unreadable.count), Thousands(seen), Percent(share),
+                      WithThousands(unreadable.count), WithThousands(seen), Percent(share),
                       Describe(LossKind::kUnreadableEvent).help));
     }
     Unknown();
@@ -185,7 +177,7 @@ class Judge {
     const LossCount& missing = trace_.losses[LossKind::kMissingTable];
     if (missing.count > 0) {
       Add(Verdict::kPartial,
-          fmt::format("{} {} (first: {}); {}", Thousands(missing.count),
+          fmt::format("{} {} (first: {}); {}", WithThousands(missing.count),
                       Describe(LossKind::kMissingTable).what, missing.first_detail,
                       Describe(LossKind::kMissingTable).help));
     }
@@ -202,7 +194,7 @@ class Judge {
         fmt::format(
             "{} of {} events ({}) are of a kind that hone does not read (first: {}); what they "
             "stand for is missing below",
-            Thousands(unknown.count), Thousands(trace_.info.events_seen), Percent(share),
+            WithThousands(unknown.count), WithThousands(trace_.info.events_seen), Percent(share),
             unknown.first_detail));
   }
 
@@ -218,7 +210,7 @@ class Judge {
       const double share = Share(static_cast<double>(loss.count), static_cast<double>(seen));
       const std::string where = loss.first_detail.empty() ? "" : ", first " + loss.first_detail;
       Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
-          fmt::format("{} of {} {} ({}{}); {}", Thousands(loss.count), Thousands(seen),
+          fmt::format("{} of {} {} ({}{}); {}", WithThousands(loss.count), WithThousands(seen),
                       Describe(kind).what, Percent(share), where, Describe(kind).help));
     }
   }
@@ -230,8 +222,8 @@ class Judge {
     Add(share > kUnlinkedPoor ? Verdict::kPoor : Verdict::kPartial,
         fmt::format("{} of {} pieces of device work ({}) start before the call that launched them "
                     "({}); launch delays and idle causes are wrong there; {}",
-                    Thousands(early.count), Thousands(work), Percent(share), early.first_detail,
-                    Describe(LossKind::kStartsBeforeLaunch).help));
+                    WithThousands(early.count), WithThousands(work), Percent(share),
+                    early.first_detail, Describe(LossKind::kStartsBeforeLaunch).help));
   }
 
   void Links() {
@@ -245,7 +237,8 @@ class Judge {
           fmt::format(
               "{} of {} pieces of device work ({} of device time) {}; op tables leave them "
               "out; {}",
-              Thousands(links.nameless.count), Thousands(links.all.count), Percent(nameless),
+              WithThousands(links.nameless.count), WithThousands(links.all.count),
+              Percent(nameless),
               no_host ? "have no host side, the file holds none"
                       : "were launched outside the recorded window",
               no_host ? "record CPU activity too" : Describe(LossKind::kUnlinkedDeviceWork).help));
@@ -256,7 +249,7 @@ class Judge {
           fmt::format("{} of {} pieces of device work ({} of device time) have an operator but no "
                       "launching call; launch delays and idle causes leave them out; record the "
                       "CUDA runtime too",
-                      Thousands(links.no_call.count), Thousands(links.all.count),
+                      WithThousands(links.no_call.count), WithThousands(links.all.count),
                       Percent(no_call)));
     }
     const double graph = Share(links.graph.time, links.all.time);
@@ -266,7 +259,7 @@ class Judge {
               "{} of {} pieces of device work ({} of device time) came from CUDA graphs; no "
               "operator can be named for them and gaps inside a graph may be missing "
               "records; record a run without CUDA graphs to see operators",
-              Thousands(links.graph.count), Thousands(links.all.count), Percent(graph)));
+              WithThousands(links.graph.count), WithThousands(links.all.count), Percent(graph)));
     }
     const std::uint64_t ambiguous = trace_.losses[LossKind::kAmbiguousCorrelation].count;
     const double share =
@@ -274,8 +267,8 @@ class Judge {
     if (share > kAmbiguousPartial) {
       Add(Verdict::kPartial,
           fmt::format("{} of {} launching calls ({}) share their correlation id with another; {}",
-                      Thousands(ambiguous), Thousands(facts_.present.api_calls), Percent(share),
-                      Describe(LossKind::kAmbiguousCorrelation).help));
+                      WithThousands(ambiguous), WithThousands(facts_.present.api_calls),
+                      Percent(share), Describe(LossKind::kAmbiguousCorrelation).help));
     }
   }
 
@@ -288,8 +281,9 @@ class Judge {
     }
     if (steps_.source == StepSource::kKernelPattern || steps_.source == StepSource::kOpPattern) {
       Add(Verdict::kPartial,
-          fmt::format("{} steps were inferred from {}, not marked; {}", steps_.steps.size(),
-                      StepSourceName(steps_.source), RecordAgain(trace_.info, Lacking::kSteps)));
+          fmt::format("{} steps were inferred from {}, not marked; {}",
+                      WithThousands(steps_.steps.size()), StepSourceName(steps_.source),
+                      RecordAgain(trace_.info, Lacking::kSteps)));
     }
     if (steps_.steady_count() < kMinSteadySteps) {
       Add(Verdict::kPartial,
@@ -304,7 +298,7 @@ class Judge {
 
  private:
   // A hole is left out, so figures hold without it. Where numbers say that other steps lie in it
-  // that is all there is to say; else it may have been a stall of the program.
+  // and it is short, that is all there is to say; else it may have been a stall of the program.
   void Holes() {
     if (steps_.holes.empty()) return;
     const StepHole* longest = &steps_.holes[0];
@@ -318,18 +312,29 @@ class Judge {
     const std::string where = longest->to.empty()
                                   ? fmt::format("after {}", longest->from)
                                   : fmt::format("between {} and {}", longest->from, longest->to);
+    const std::size_t count = steps_.holes.size();
     const std::string what =
-        steps_.holes.size() == 1
-            ? fmt::format("the recording has a hole of {} {}", HumanDuration(total), where)
-            : fmt::format("the recording has {} holes of {} together, the longest of {} {}",
-                          steps_.holes.size(), HumanDuration(total),
-                          HumanDuration(longest->length_ns), where);
-    Add(nothing ? Verdict::kPartial : Verdict::kGood,
+        count == 1 ? fmt::format("the recording has a hole of {} {}", HumanDuration(total), where)
+                   : fmt::format("the recording has {} holes of {} together, the longest of {} {}",
+                                 WithThousands(count), HumanDuration(total),
+                                 HumanDuration(longest->length_ns), where);
+    const Nanos all =
+        steps_.steps.back().host_span.end_ns - steps_.steps.front().host_span.begin_ns;
+    const double share = Share(static_cast<double>(total), static_cast<double>(all));
+    std::string then;
+    if (nothing) {
+      then =
+          "; nothing was recorded in it: record again if the program stalled there, "
+          "with_stack=True shows where";
+    } else if (share > kHolesPartial) {
+      then = fmt::format(
+          " alone: {} of the time from the first to the last is in none of them; record steps that "
+          "follow each other, each with its mark",
+          Percent(share));
+    }
+    Add(then.empty() ? Verdict::kGood : Verdict::kPartial,
         fmt::format("{}; {} left out and figures are those of {} steps{}", what,
-                    steps_.holes.size() == 1 ? "it is" : "they are", steps_.steps.size(),
-                    nothing ? "; nothing was recorded in it: record again if the program stalled "
-                              "there, with_stack=True shows where"
-                            : ""));
+                    count == 1 ? "it is" : "they are", WithThousands(steps_.steps.size()), then));
   }
 
   void WrongMarks() {
@@ -338,9 +343,9 @@ class Judge {
       Add(Verdict::kPartial,
           fmt::format("{} of {} step marks ({}, {} long) {} other steps and {} cut where the next "
                       "begins; {}",
-                      marks.count, marks.of, marks.name, HumanDuration(marks.length_ns),
-                      marks.count == 1 ? "encloses" : "enclose", marks.count == 1 ? "is" : "are",
-                      Describe(LossKind::kEnclosingStep).help));
+                      WithThousands(marks.count), WithThousands(marks.of), marks.name,
+                      HumanDuration(marks.length_ns), marks.count == 1 ? "encloses" : "enclose",
+                      marks.count == 1 ? "is" : "are", Describe(LossKind::kEnclosingStep).help));
     }
     if (!steps_.stats || steps_.steady_count() < kStepsToJudge) return;
     const auto longest = std::max_element(
@@ -352,9 +357,10 @@ class Judge {
     const double share = Share(length, static_cast<double>(steps_.steady_window.length()));
     if (times < kOddStep || share < kApartShare) return;
     Add(Verdict::kPartial,
-        fmt::format("{} takes {}, {:.0f} times the median, and is {} of the time below; figures "
+        fmt::format("{} takes {}, {} times the median, and is {} of the time below; figures "
                     "and predictions are mostly of this one step; record a window without it",
-                    longest->name, HumanDuration(longest->span.length()), times, Percent(share)));
+                    longest->name, HumanDuration(longest->span.length()), Fixed(times, 0),
+                    Percent(share)));
   }
 
   // Time between two neighbours: the program's own, but no part of a step.
@@ -408,8 +414,8 @@ class Judge {
       if (kind.kind == LossKind::kNotRecorded && share <= kUnlinkedPartial) continue;
       const std::string where = loss.first_detail.empty() ? "" : " (" + loss.first_detail + ")";
       Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
-          fmt::format("{} {}{}; {}", Thousands(loss.count), loss.count == 1 ? kind.one : kind.many,
-                      where, Describe(kind.kind).help));
+          fmt::format("{} {}{}; {}", WithThousands(loss.count),
+                      loss.count == 1 ? kind.one : kind.many, where, Describe(kind.kind).help));
     }
   }
 
@@ -430,10 +436,11 @@ class Judge {
       if (known == 2) ++launches;
     }
     if (launches == 0) return;
-    Add(Verdict::kPoor, fmt::format("no kernel records ({} launches seen); {}", Thousands(launches),
-                                    trace_.info.format == trace::Format::kHone
-                                        ? "the losses say why"
-                                        : RecordAgain(trace_.info, Lacking::kDevice)));
+    Add(Verdict::kPoor,
+        fmt::format("no kernel records ({} launches seen); {}", WithThousands(launches),
+                    trace_.info.format == trace::Format::kHone
+                        ? "the losses say why"
+                        : RecordAgain(trace_.info, Lacking::kDevice)));
   }
 
   void StepsWithWork() {
@@ -450,7 +457,7 @@ class Judge {
     Add(share <= kStepsWithWorkPoor ? Verdict::kPoor : Verdict::kPartial,
         fmt::format("device work in only {} of {} steps; the recorder lost the rest or recorded "
                     "them without the device; record a shorter window",
-                    with_work, steps_.steps.size()));
+                    WithThousands(with_work), WithThousands(steps_.steps.size())));
   }
 
   void Add(Verdict lowers_to, std::string text) {

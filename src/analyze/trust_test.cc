@@ -134,7 +134,7 @@ TEST_F(TrustTest, UnreadableEventsByShare) {
 }
 
 // Six steps of 100 ns, and one more so long after them.
-TEST_F(TrustTest, HolesAreSaidAndLowerTheTrustOnlyWhereTheyMayBeAStall) {
+TEST_F(TrustTest, HolesAreSaidAndLowerTheTrustWhereTheyMayBeAStallOrAreMuch) {
   const auto judged = [&](Nanos pause, const char* name) {
     builder_ = trace::Builder();
     LinkedSteps(6, 6);
@@ -144,7 +144,10 @@ TEST_F(TrustTest, HolesAreSaidAndLowerTheTrustOnlyWhereTheyMayBeAStall) {
   EXPECT_TRUE(Says(judged(1'000, "ProfilerStep#6"), Verdict::kPartial, "a hole of 1.00 us"));
   EXPECT_FALSE(Says(judged(400, "ProfilerStep#6"), Verdict::kPartial, "a hole"));
   EXPECT_FALSE(Says(judged(0, "ProfilerStep#6"), Verdict::kPartial, "a hole"));
-  EXPECT_TRUE(Says(judged(400, "ProfilerStep#16"), Verdict::kGood, "a hole of 400 ns between "));
+  EXPECT_TRUE(Says(judged(400, "ProfilerStep#16"), Verdict::kPartial, "a hole of 400 ns between "));
+  EXPECT_TRUE(Says(judged(400, "ProfilerStep#16"), Verdict::kPartial, "36 % of the time"));
+  EXPECT_TRUE(Says(judged(70, "ProfilerStep#16"), Verdict::kGood, "a hole of 70 ns between "));
+  EXPECT_FALSE(Says(judged(70, "ProfilerStep#16"), Verdict::kPartial, "a hole"));
   EXPECT_FALSE(Says(judged(0, "ProfilerStep#16"), Verdict::kGood, "a hole"));
 }
 
