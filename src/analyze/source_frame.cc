@@ -18,131 +18,86 @@ bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Top folders or files of the standard library and of packages that programs around tensors use:
-// after a recorder cut its path, "json/decoder.py" looks like a folder of the user's. Names that a
-// script may well have itself (code, profile, token, test) are not here. Sorted.
+// Top folders of the standard library and of packages that programs around tensors use, and files
+// of the standard library: after a recorder cut its path, "json/decoder.py" looks like a folder of
+// the user's. Names that a script may well have itself are not here (code, profile, token, test; as
+// folders copy, queue, html, datasets, gym, tokenizers): whose code it is says whose line is named.
+// Sorted.
 constexpr std::string_view kPackages[] = {"PIL",
-                                          "_pydecimal",
-                                          "abc",
                                           "accelerate",
                                           "albumentations",
-                                          "argparse",
-                                          "ast",
                                           "asyncio",
-                                          "base64",
-                                          "bisect",
-                                          "bz2",
-                                          "codecs",
                                           "collections",
                                           "concurrent",
-                                          "configparser",
-                                          "contextlib",
-                                          "copy",
-                                          "csv",
                                           "ctypes",
                                           "cv2",
-                                          "dataclasses",
-                                          "datasets",
-                                          "datetime",
-                                          "decimal",
                                           "deepspeed",
-                                          "difflib",
                                           "diffusers",
                                           "einops",
                                           "email",
                                           "encodings",
-                                          "enum",
-                                          "fnmatch",
-                                          "fractions",
                                           "fsspec",
-                                          "functools",
-                                          "genericpath",
-                                          "glob",
-                                          "gym",
                                           "gymnasium",
-                                          "gzip",
                                           "h5py",
-                                          "hashlib",
-                                          "heapq",
-                                          "hmac",
-                                          "html",
                                           "http",
                                           "importlib",
-                                          "inspect",
-                                          "io",
                                           "jinja2",
                                           "joblib",
                                           "json",
                                           "lightning",
-                                          "linecache",
-                                          "locale",
                                           "logging",
-                                          "lzma",
                                           "matplotlib",
                                           "multiprocessing",
                                           "networkx",
                                           "nltk",
                                           "numba",
                                           "numpy",
-                                          "os",
                                           "pandas",
                                           "pathlib",
                                           "peft",
-                                          "pickle",
                                           "polars",
-                                          "posixpath",
                                           "pyarrow",
                                           "pytorch_lightning",
-                                          "queue",
-                                          "random",
                                           "re",
                                           "requests",
                                           "safetensors",
                                           "scipy",
-                                          "selectors",
                                           "sentencepiece",
-                                          "shutil",
                                           "skimage",
                                           "sklearn",
-                                          "socket",
                                           "spacy",
                                           "sqlite3",
-                                          "sre_compile",
-                                          "sre_parse",
-                                          "ssl",
-                                          "string",
-                                          "struct",
-                                          "subprocess",
-                                          "tarfile",
-                                          "tempfile",
-                                          "textwrap",
-                                          "threading",
                                           "tiktoken",
-                                          "tokenize",
-                                          "tokenizers",
                                           "torchaudio",
                                           "torchvision",
                                           "tqdm",
-                                          "traceback",
                                           "transformers",
                                           "trl",
-                                          "typing",
                                           "urllib",
-                                          "uuid",
                                           "wandb",
-                                          "warnings",
-                                          "weakref",
                                           "xml",
                                           "yaml",
                                           "zipfile"};
+constexpr std::string_view kModules[] = {
+    "_pydecimal",  "abc",       "argparse",     "ast",        "base64",     "bisect",
+    "bz2",         "codecs",    "configparser", "contextlib", "copy",       "csv",
+    "dataclasses", "datetime",  "decimal",      "difflib",    "enum",       "fnmatch",
+    "fractions",   "functools", "genericpath",  "glob",       "gzip",       "hashlib",
+    "heapq",       "hmac",      "inspect",      "io",         "linecache",  "locale",
+    "lzma",        "os",        "pathlib",      "pickle",     "posixpath",  "queue",
+    "random",      "re",        "selectors",    "shutil",     "socket",     "sre_compile",
+    "sre_parse",   "ssl",       "string",       "struct",     "subprocess", "tarfile",
+    "tempfile",    "textwrap",  "threading",    "tokenize",   "traceback",  "typing",
+    "uuid",        "warnings",  "weakref",      "zipfile"};
 
 bool IsKnownPackage(std::string_view file) {
-  std::string_view top = file.substr(0, file.find('/'));
-  if (top.size() == file.size()) {
-    if (!top.ends_with(".py")) return false;
-    top.remove_suffix(3);
+  const std::string_view top = file.substr(0, file.find('/'));
+  if (top.size() < file.size()) {
+    return std::binary_search(std::begin(kPackages), std::end(kPackages), top);
   }
-  return std::binary_search(std::begin(kPackages), std::end(kPackages), top);
+  if (!top.ends_with(".py")) return false;
+  return std::binary_search(std::begin(kModules), std::end(kModules),
+                            top.substr(0, top.size() - 3));
 }
 
 }  // namespace

@@ -10,8 +10,9 @@
 namespace hone::doctor {
 namespace {
 
-// The reference traces are reproduced within 0.1 % (docs/design/predictions.md): times are set from the trace, and only a
-// start that the model does not know can move them. A fifth is as much as most fixes give.
+// The reference traces are reproduced within 0.1 % (docs/design/predictions.md): times are set from
+// the trace, and only a start that the model does not know can move them. A fifth is as much as
+// most fixes give.
 constexpr double kPartial = 0.03, kPoor = 0.2;
 
 }  // namespace

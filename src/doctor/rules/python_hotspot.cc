@@ -56,10 +56,18 @@ void NameFunction(const Case& the_case, const replay::Hotspot& hotspot, Finding&
                       : fmt::format("the Python function {} takes the time of the step", function);
   const Places places(the_case);
   Place place = places.Of(hotspot.frame);
-  // A library's function: the line that calls it is what the user can change.
-  place.source = analyze::SourceText(hotspot.user ? frame : places.Frame(hotspot.frame));
+  // A library's function: who calls it in the step is what the user can change. Who began before
+  // the step may have called anything.
+  const bool called = hotspot.caller != trace::kNoRow;
+  place.source = analyze::SourceText(called ? the_case.trace.HostName(hotspot.caller) : frame);
   PutPlace(std::move(place), finding);
   if (!hotspot.user) finding.confidence = Confidence::kMedium;
+  const std::string_view outside = places.Frame(hotspot.frame);
+  if (!hotspot.user && !called && analyze::IsUserFrame(analyze::ParseFrame(outside))) {
+    finding.evidence.push_back(fmt::format(
+        "a library's function; of yours only {} is around it, which began before the step",
+        analyze::SourceText(outside)));
+  }
   if (hotspot.library != trace::kNoRow) {
     finding.evidence.push_back(
         fmt::format("of what it calls, {} takes most",
@@ -83,6 +91,9 @@ struct LoopWords {
   const char* title;  // {0}: times a step; {1}: ", in FUNCTION", or nothing
   const char* remedy;
 };
+// Where no shapes say that it is one.
+constexpr const char* kFewSamples =
+    "the model runs on a few samples at a time, {0} times a step{1}";
 // By replay::LoopKind.
 constexpr LoopWords kLoopWords[] = {
     {"a Python loop calls the same small operators {0} times a step{1}",
@@ -102,11 +113,17 @@ constexpr LoopWords kLoopWords[] = {
      "out, (h, c) = torch.nn.LSTM(inputs, units)(x)   # all time steps in one call\n"},
 };
 
+// Nobody's line calls what autograd's engine runs.
+bool RunByEngine(const Case& the_case, trace::RowId row) {
+  return the_case.trace.HostName(row).starts_with("autograd::engine");
+}
+
 // "aten::sub, aten::div and 3 more": of one time round, each name once.
 std::string NamesOf(const Case& the_case, const std::vector<trace::RowId>& rows) {
   constexpr std::size_t kNamed = 3;
   std::vector<std::string_view> names;
   for (const trace::RowId row : rows) {
+    if (RunByEngine(the_case, row)) continue;
     const std::string_view name = the_case.trace.HostName(row);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
@@ -137,6 +154,7 @@ std::size_t FramesAround(const Case& the_case, const replay::OperatorLoop& loop)
   std::set<StringId> seen;
   std::size_t shortest = SIZE_MAX;
   for (const trace::RowId row : loop.rows) {
+    if (RunByEngine(the_case, row)) continue;
     const StringId stack = the_case.trace.op_details[the_case.trace.host.detail[row]].stack;
     if (stack == StringId::kEmpty) return 0;
     if (!seen.insert(stack).second) continue;
@@ -170,6 +188,7 @@ std::string_view PutLoopPlaces(const Case& the_case, const replay::OperatorLoop&
   };
   std::map<std::string_view, std::pair<Nanos, trace::RowId>> lines;
   for (const trace::RowId row : loop.rows) {
+    if (RunByEngine(the_case, row)) continue;
     auto& [time, longest] = lines.try_emplace(frame_of(row), 0, row).first->second;
     time += the_case.trace.host.duration_ns[row];
   }
@@ -192,7 +211,8 @@ void NameLoop(const Case& the_case, const replay::OperatorLoop& loop, Finding& f
   const analyze::SourceFrame frame = analyze::ParseFrame(PutLoopPlaces(the_case, loop, finding));
   const std::string_view function = analyze::WrittenFunction(frame);
   const bool named = analyze::IsUserFrame(frame) && !function.starts_with('<');
-  finding.title = fmt::format(fmt::runtime(words.title),
+  const bool few = loop.kind == replay::LoopKind::kModel && !loop.one_row;
+  finding.title = fmt::format(fmt::runtime(few ? kFewSamples : words.title),
                               WithThousands(static_cast<std::int64_t>(std::llround(loop.times))),
                               named ? fmt::format(", in {}", function) : "");
   finding.remedy = words.remedy;

@@ -2,12 +2,12 @@
 #include "replay/edits/operator_loop.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "analyze/slice_activity.h"
-#include "base/median.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/loop_weights.h"
 #include "replay/edits/step_operators.h"
@@ -34,6 +34,9 @@ constexpr double kComputesAtLeast = 0.1, kConvolvesAtLeast = 0.3;
 constexpr double kGruTrains = 0.75, kGruInfers = 0.55, kLstm = 0.3;
 // Three times more than the step before is no chance.
 constexpr std::size_t kStepsThatTell = 4;
+// Of a loop's time, what calling must cost: below that it is what operators compute that takes it,
+// and constants of small operators say nothing.
+constexpr double kLeastCalling = 0.2;
 // Loops that are looked at, those with most time first.
 constexpr std::size_t kMostLoops = 8;
 
@@ -72,7 +75,8 @@ class LoopFinder {
     for (const Group& group : LargestGroups()) {
       OperatorLoop loop = Describe(group);
       if (loop.rows.empty() || !weights_.MayBeOne(loop, group.stretches)) continue;
-      Cut(loop, group);
+      loop.one_row = weights_.OneRow(loop);
+      if (!Cut(loop, group)) continue;
       if (!best || loop.cut.gone_ns() > best->cut.gone_ns()) best = std::move(loop);
     }
     return best;
@@ -127,7 +131,8 @@ class LoopFinder {
       loop.once.push_back(operators_[i].row);
     }
     loop.kind = weights_.KindOf(loop);
-    loop.growth = GrowthOf(group);
+    const bool plain = loop.kind == LoopKind::kOperators || loop.kind == LoopKind::kReads;
+    loop.growth = plain ? GrowthOf(group) : 0;
     return loop;
   }
 
@@ -138,60 +143,62 @@ class LoopFinder {
     }
     // A list that just began is too short to be a loop in the first steps.
     if (counts.size() < kStepsThatTell || 2 * counts.size() < model_.graph().steps) return 0;
-    const auto no_more = [](const auto& a, const auto& b) { return b.second <= a.second; };
-    if (std::adjacent_find(counts.begin(), counts.end(), no_more) != counts.end()) return 0;
-    return static_cast<double>(counts.rbegin()->second - counts.begin()->second) /
-           static_cast<double>(counts.size() - 1);
+    // Always as many more: batches that are sorted by length grow as they please.
+    const std::size_t first = counts.begin()->second, second = std::next(counts.begin())->second;
+    const auto otherwise = [&](const auto& a, const auto& b) {
+      return b.second != a.second + (second - first);
+    };
+    if (second <= first) return 0;
+    if (std::adjacent_find(counts.begin(), counts.end(), otherwise) != counts.end()) return 0;
+    return static_cast<double>(second - first);
   }
 
-  // What is left of an operator's pitch for each sample where one call does all; by the middle of
-  // all calls, since what interrupts one of them computes nothing.
-  double KeepShare(const std::vector<std::size_t>& calls, LoopKind kind) const {
-    std::vector<Nanos> took, between;
-    double pitch = 0;
-    std::uint32_t slices = 0;
-    for (const std::size_t at : calls) {
-      took.push_back(host_.duration_ns[operators_[at].row]);
-      between.push_back(Pitch(at).length() - took.back());
-      pitch += static_cast<double>(Pitch(at).length());
-      slices = std::max(slices, operators_[at].slices);
-    }
-    pitch /= static_cast<double>(calls.size());
-    const std::string_view name = model_.trace().HostName(operators_[calls.front()].row);
+  // What is left of one call's pitch where one call does all. Of each call by itself: where calls
+  // differ, a middle and a mean of them make gains out of nothing.
+  double KeepShare(std::size_t at, const OperatorLoop& loop) const {
+    const std::string_view name = model_.trace().HostName(operators_[at].row);
     const auto has = [&](std::string_view word) {
       return name.find(word) != std::string_view::npos;
     };
     const bool convolution = has("onv");
-    const double calling = kCallNs + kInsideNs * (slices - 1) + (convolution ? kConvolutionNs : 0);
-    const double bare = bare_ * static_cast<double>(UpperMedian(std::move(took)));
+    const double calling =
+        kCallNs + kInsideNs * (operators_[at].slices - 1) + (convolution ? kConvolutionNs : 0);
+    const Nanos took = host_.duration_ns[operators_[at].row], pitch = Pitch(at).length();
+    const double bare = bare_ * static_cast<double>(took);
     double computes = std::max(bare - calling, 0.0);
-    if (kind == LoopKind::kModel && !convolution && (has("mm") || has("inear") || has("matmul"))) {
+    if (loop.one_row && !convolution && (has("mm") || has("inear") || has("matmul"))) {
       computes *= kRowOfMany;
     }
     const double least = convolution ? kConvolvesAtLeast : kComputesAtLeast;
     computes = std::clamp(computes, least * bare, bare);
     // Code that takes longer than getting to the next operator does something else, and stays.
-    const auto other = static_cast<double>(
-        std::max<Nanos>(UpperMedian(std::move(between)) - analyze::kDispatchPause, 0));
-    return std::min((computes / bare_ + other) / std::max(pitch, 1.0), 1.0);
+    const auto other =
+        static_cast<double>(std::max<Nanos>(pitch - took - analyze::kDispatchPause, 0));
+    const double all = std::max(static_cast<double>(pitch), 1.0);
+    return std::min((computes / bare_ + other) / all, 1.0);
   }
 
-  void Cut(OperatorLoop& loop, const Group& group) const {
+  // False: calling is so small a part that nobody would call it a loop of small operators.
+  bool Cut(OperatorLoop& loop, const Group& group) const {
     std::vector<std::size_t> all = weights_.BackwardOf(group.stretches);
     loop.backward = !all.empty();
     for (const Stretch& stretch : group.stretches) {
       for (std::size_t i = stretch.first; i < stretch.last; ++i) all.push_back(i);
     }
-    std::map<std::uint32_t, std::vector<std::size_t>> calls;  // by key
-    for (const std::size_t i : all) calls[operators_[i].key].push_back(i);
+    const bool lstm = loop.kind == LoopKind::kLstm, cell = lstm || loop.kind == LoopKind::kGru;
     std::vector<HostSpan> spans;
-    for (const auto& [key, its] : calls) {
-      const double keep = loop.kind == LoopKind::kLstm  ? kLstm
-                          : loop.kind == LoopKind::kGru ? (loop.backward ? kGruTrains : kGruInfers)
-                                                        : KeepShare(its, loop.kind);
-      for (const std::size_t i : its) spans.push_back({0, Pitch(i), 0, keep});
+    double calling = 0, time = 0;
+    for (const std::size_t i : all) {
+      const auto pitch = static_cast<double>(Pitch(i).length());
+      double keep = KeepShare(i, loop);
+      calling += (1 - keep) * pitch;
+      time += pitch;
+      if (cell) keep = lstm ? kLstm : loop.backward ? kGruTrains : kGruInfers;
+      spans.push_back({0, Pitch(i), 0, keep});
     }
+    if (calling < kLeastCalling * time) return false;
     loop.cut = HostCut(model_.graph(), std::move(spans));
+    return true;
   }
 
   const Model& model_;

@@ -15,7 +15,7 @@ namespace hone::replay {
 enum class LoopKind : std::uint8_t {
   kOperators,  // without weights: over samples, elements or parameters
   kReads,      // single values are read out of tensors
-  kModel,      // a model on one sample, or a few, at a time
+  kModel,      // a model on one sample at a time, or on a few
   kGru,        // a recurrent cell over time: GRU, or any cell with one tanh
   kLstm,
 };
@@ -25,14 +25,17 @@ struct OperatorLoop {
   std::vector<trace::RowId> rows;  // outermost operators from the second time round on, all steps
   std::vector<trace::RowId> once;  // operators of one time round
   double times = 0;                // round, a step
-  // Operators more with every step; 0: not in every one. Who goes over a list that nobody empties.
+  // Operators more with every step, always as many; 0: not so, or with weights. Who goes over a
+  // list that nobody empties.
   double growth = 0;
+  bool one_row = false;   // of a model: recorded shapes say so
   bool backward = false;  // their backward passes are in the cut too
   HostCut cut;
 };
 
-// The loop with most to gain. Absent: none, or one that may as well go over the layers of a model,
-// each with its own weights. Linear in host rows but for a sort.
+// The loop with most to gain. Absent: none, one in which calling is a small part, or one that may
+// as well go over the layers of a model or need each time what the time before gave. Linear in host
+// rows but for a sort.
 Known<OperatorLoop> FindOperatorLoop(const Model& model);
 
 }  // namespace hone::replay

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <unordered_map>
@@ -158,8 +160,10 @@ class SelfTime {
     const auto name = static_cast<std::uint32_t>(host_.name[i]);
     if (names_[name] == kUnseen) names_[name] = KindOf(model_.trace().HostName(i));
     if (names_[name] == kBuiltin) return around;
-    // A library works for who called it: that is the line that the user can change.
-    if (names_[name] == kLibrary && around != kNobody && KindOfOpen(around) == kUser) {
+    // A library works for who called it: that is the line that the user can change. Not so who
+    // began before the step: that is the loop of the steps, or the program that called a library's.
+    if (names_[name] == kLibrary && around != kNobody && KindOfOpen(around) == kUser &&
+        BeganInStep(open_[around].row, i)) {
       if (open_.back().owner == around && model_.InWindow(i)) NoteLibrary(open_[around].row, i);
       return around;
     }
@@ -168,6 +172,12 @@ class SelfTime {
       longest_[name] = i;
     }
     return open_.size();
+  }
+  bool BeganInStep(RowId function, RowId inside) {
+    const std::vector<analyze::Step>& steps = model_.facts().steps.steps;
+    const auto begin = [&](std::size_t step) { return steps[step].host_span.begin_ns; };
+    while (step_ + 1 < steps.size() && begin(step_ + 1) <= host_.start_ns[inside]) ++step_;
+    return steps.empty() || host_.start_ns[function] >= begin(step_);
   }
   Kind KindOfOpen(std::size_t at) const { return KindOfName(host_.name[open_[at].row]); }
   void NoteLibrary(RowId caller, RowId function) {
@@ -195,6 +205,7 @@ class SelfTime {
   std::vector<std::uint64_t> calls_;  // by StringId
   // By caller, then by function: one of its slices, and the time of all, what it calls included.
   std::map<StringId, std::map<StringId, std::pair<RowId, Nanos>>> libraries_;
+  std::size_t step_ = 0;
   std::vector<Open> open_;  // what runs, outermost first
   std::vector<Piece> pieces_;
 };
@@ -352,6 +363,23 @@ std::vector<Nanos> HostTimeOf(const Graph& graph, const std::vector<Piece>& piec
   return total;
 }
 
+// The user's function around a library's that began in the same step; for one row, so up its
+// parents.
+RowId CallerInStep(const Model& model, RowId function) {
+  const trace::HostSlices& host = model.trace().host;
+  const std::vector<analyze::Step>& steps = model.facts().steps.steps;
+  const auto after = std::upper_bound(
+      steps.begin(), steps.end(), host.start_ns[function],
+      [](Nanos time, const analyze::Step& step) { return time < step.host_span.begin_ns; });
+  const Nanos begin = after == steps.begin() ? INT64_MIN : std::prev(after)->host_span.begin_ns;
+  for (RowId row = host.parent[function]; row != kNoRow; row = host.parent[row]) {
+    if (host.start_ns[row] < begin) break;
+    if (host.kind[row] != SliceKind::kPython) continue;
+    if (KindOf(model.trace().HostName(row)) == kUser) return row;
+  }
+  return kNoRow;
+}
+
 Known<Hotspot> ByFrames(const Model& model) {
   const Graph& graph = model.graph();
   SelfTime self(model);
@@ -377,6 +405,7 @@ Known<Hotspot> ByFrames(const Model& model) {
   Hotspot hotspot;
   hotspot.frame = self.Longest(name);
   hotspot.user = self.KindOfName(name) == kUser;
+  if (!hotspot.user) hotspot.caller = CallerInStep(model, hotspot.frame);
   hotspot.library = self.LibraryOf(name);
   hotspot.times = self.Calls(name);
   std::vector<HostSpan> spans;

@@ -15,8 +15,10 @@ struct Hotspot {
   // With Python frames: the function. Its own time, with the built-ins and libraries that it calls
   // and operators that compute on the host, without other operators, API calls, fetches and
   // compiling.
-  trace::RowId frame = trace::kNoRow;    // one of its slices, the longest
-  bool user = false;                     // the user's own code, as far as the path tells
+  trace::RowId frame = trace::kNoRow;  // one of its slices, the longest
+  bool user = false;                   // the user's own code, as far as the path tells
+  // Of a library's function: the user's around it that began in the step, the innermost.
+  trace::RowId caller = trace::kNoRow;
   trace::RowId library = trace::kNoRow;  // of what it calls, the library's function with most time
   // Without frames: the code between these two operators or calls; before: kNoRow where only the
   // beginning of the window is known.

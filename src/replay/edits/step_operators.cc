@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "analyze/flops.h"
+
 namespace hone::replay {
 namespace {
 
@@ -28,6 +30,15 @@ StringId SiteOf(const Model& model, RowId row) {
   const RowId module = model.lineage().module[row], function = model.lineage().python[row];
   if (module != kNoRow) return trace.host.name[module];
   return function != kNoRow ? trace.host.name[function] : StringId::kEmpty;
+}
+
+bool IsProduct(const Model& model, RowId row, std::vector<std::uint8_t>& judged) {
+  std::uint8_t& known = judged[static_cast<std::uint32_t>(model.trace().host.name[row])];
+  if (known == 0) {
+    const auto kind = analyze::ModelKindOf(model.trace().HostName(row));
+    known = kind == analyze::ModelKind::kProduct ? 2 : 1;
+  }
+  return known == 2;
 }
 
 bool OthersBusiness(const Model& model, RowId row, std::vector<std::uint8_t>& judged) {
@@ -70,7 +81,8 @@ std::vector<StepOperator> ListStepOperators(const Model& model) {
   const std::vector<analyze::Step>& steps = model.facts().steps.steps;
   std::size_t step = 0;
   std::vector<StepOperator> list;
-  std::vector<std::uint8_t> judged(trace.strings.size(), 0), engine(trace.strings.size(), 0);
+  std::vector<std::uint8_t> judged(trace.strings.size(), 0), engine(trace.strings.size(), 0),
+      product(trace.strings.size(), 0);
   std::unordered_map<std::uint64_t, std::uint32_t> keys;
   for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
     if (trace.host.kind[i] != SliceKind::kOp || !model.InWindow(i)) continue;
@@ -78,6 +90,7 @@ std::vector<StepOperator> ListStepOperators(const Model& model) {
     if (top != i) {
       if (list.empty() || list.back().row != top) continue;
       ++list.back().slices;
+      list.back().products += IsProduct(model, i, product) ? 1 : 0;
       if (list.back().backward && list.back().sequence < 0)
         list.back().sequence = trace.host.link[i];
       continue;
@@ -93,7 +106,7 @@ std::vector<StepOperator> ListStepOperators(const Model& model) {
         std::uint64_t{name} << 32U | static_cast<std::uint32_t>(SiteOf(model, i));
     const auto key = keys.try_emplace(both, static_cast<std::uint32_t>(keys.size())).first->second;
     list.push_back(
-        {i, key, static_cast<std::uint32_t>(step), 1, trace.host.link[i], engine[name] == 2});
+        {i, key, static_cast<std::uint32_t>(step), 1, 0, trace.host.link[i], engine[name] == 2});
   }
   return list;
 }

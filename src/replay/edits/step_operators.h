@@ -15,6 +15,7 @@ struct StepOperator {
   std::uint32_t key = 0;     // same name, called from the same place (line, module) as far as known
   std::uint32_t step = 0;    // of the window
   std::uint32_t slices = 0;  // operators inside, itself included
+  std::uint32_t products = 0;  // of these, without itself
   std::int64_t sequence = -1;  // of autograd: its first node, or the node that it goes back through
   bool backward = false;       // autograd's engine runs it
 };

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-LABEL = {"first": "python-hotspot", "all": ["python-hotspot"], "says": "one sample at a time", "fix": ["python-hotspot"]}
+LABEL = {"first": "python-hotspot", "all": ["python-hotspot"], "says": "at a time", "fix": ["python-hotspot"]}
 
 
 def build(fixed, device):
