@@ -34,6 +34,8 @@ constexpr double kComputesAtLeast = 0.1, kConvolvesAtLeast = 0.3;
 constexpr double kGruTrains = 0.75, kGruInfers = 0.55, kLstm = 0.3;
 // Three times more than the step before is no chance.
 constexpr std::size_t kStepsThatTell = 4;
+// Of the steps, those that have as many more as the others; a recorder may lose an operator.
+constexpr double kAlways = 0.9;
 // Of a loop's time, what calling must cost: below that it is what operators compute that takes it,
 // and constants of small operators say nothing.
 constexpr double kLeastCalling = 0.2;
@@ -144,13 +146,16 @@ class LoopFinder {
     // A list that just began is too short to be a loop in the first steps.
     if (counts.size() < kStepsThatTell || 2 * counts.size() < model_.graph().steps) return 0;
     // Always as many more: batches that are sorted by length grow as they please.
-    const std::size_t first = counts.begin()->second, second = std::next(counts.begin())->second;
-    const auto otherwise = [&](const auto& a, const auto& b) {
-      return b.second != a.second + (second - first);
-    };
-    if (second <= first) return 0;
-    if (std::adjacent_find(counts.begin(), counts.end(), otherwise) != counts.end()) return 0;
-    return static_cast<double>(second - first);
+    std::map<std::size_t, std::size_t> more;
+    for (auto step = std::next(counts.begin()); step != counts.end(); ++step) {
+      if (step->second <= std::prev(step)->second) return 0;
+      ++more[step->second - std::prev(step)->second];
+    }
+    const auto most = std::max_element(
+        more.begin(), more.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
+    const auto all = static_cast<double>(counts.size() - 1);
+    return static_cast<double>(most->second) >= kAlways * all ? static_cast<double>(most->first)
+                                                              : 0;
   }
 
   // What is left of one call's pitch where one call does all. Of each call by itself: where calls

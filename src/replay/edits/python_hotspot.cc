@@ -248,6 +248,9 @@ constexpr double kLoopError = 0.02, kCellError = 0.25;
 // Of what a loop of operators takes, what code between them must take to be the reason.
 constexpr double kExplainsALoop = 0.8;
 
+// Of what code takes that goes over a list, what the calls of a list that grows must take.
+constexpr double kGrowthExplains = 0.5;
+
 // A line that calls so many small operators a step does in a loop what one operator could do. No
 // model has as many layers as that.
 constexpr double kLoopCalls = 200;
@@ -595,7 +598,7 @@ Known<Hotspot> FindHotspot(const Model& model) {
   // grows is what is wrong with who goes over it.
   const bool by_itself = between && 10 * between->looped_ns <= between->cut.gone_ns();
   const double least = by_itself                        ? kExplainsALoop * gone(loop)
-                       : loop && loop->loop->growth > 0 ? gone(loop) / kExplainsALoop
+                       : loop && loop->loop->growth > 0 ? gone(loop) / kGrowthExplains
                                                         : gone(loop);
   return gone(between) >= least ? std::move(between) : std::move(loop);
 }
