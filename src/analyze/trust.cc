@@ -149,14 +149,12 @@ class Judge {
       const LossCount& loss = trace_.losses[kind];
       if (loss.count == 0) continue;
       const bool once = kind == LossKind::kTruncatedInput || kind == LossKind::kDamagedCompression;
-      const std::string what =
-          once ? Describe(kind).what
-               : fmt::format("{} {}", WithThousands(loss.count), Describe(kind).what);
       const std::string where = loss.first_detail.empty() ? "" : " (" + loss.first_detail + ")";
       const std::string read = once ? fmt::format("; {} events before it were read",
                                                   WithThousands(trace_.info.events_seen))
                                     : "";
-      Add(Verdict::kPoor, fmt::format("{}{}{}; {}", what, where, read, Describe(kind).help));
+      Add(Verdict::kPoor, fmt::format("{}{}{}; {}", CountedLoss(kind, loss.count), where, read,
+                                      Describe(kind).help));
     }
     if (trace_.info.compression_damaged &&
         trace_.losses[LossKind::kDamagedCompression].count == 0) {
@@ -177,9 +175,8 @@ class Judge {
     const LossCount& missing = trace_.losses[LossKind::kMissingTable];
     if (missing.count > 0) {
       Add(Verdict::kPartial,
-          fmt::format("{} {} (first: {}); {}", WithThousands(missing.count),
-                      Describe(LossKind::kMissingTable).what, missing.first_detail,
-                      Describe(LossKind::kMissingTable).help));
+          fmt::format("{} (first: {}); {}", CountedLoss(LossKind::kMissingTable, missing.count),
+                      missing.first_detail, Describe(LossKind::kMissingTable).help));
     }
   }
 
@@ -388,34 +385,23 @@ class Judge {
   // hundred change a ranking.
   void Recording() {
     if (const LossCount& open = trace_.losses[LossKind::kProcessKilled]; open.count > 0) {
-      Add(Verdict::kGood, fmt::format("the {} ({}); {}", Describe(LossKind::kProcessKilled).what,
-                                      open.first_detail, Describe(LossKind::kProcessKilled).help));
+      Add(Verdict::kGood,
+          fmt::format("{} ({}); {}", CountedLoss(LossKind::kProcessKilled, open.count),
+                      open.first_detail, Describe(LossKind::kProcessKilled).help));
     }
     const auto of_events = [&](std::uint64_t count) {
       return Share(static_cast<double>(count),
                    static_cast<double>(trace_.info.events_seen + count));
     };
-    struct Kind {
-      LossKind kind;
-      const char *one, *many;
-    };
-    constexpr Kind kKinds[] = {
-        {LossKind::kNotRecorded, "record is missing, as the recorder says",
-         "records are missing, as the recorder says"},
-        {LossKind::kDamagedChunk, "piece of the recording could not be read",
-         "pieces of the recording could not be read"},
-        {LossKind::kRecordingGap, "pause, in which another tool had the device",
-         "pauses, in which another tool had the device"},
-    };
-    for (const Kind& kind : kKinds) {
-      const LossCount& loss = trace_.losses[kind.kind];
+    for (const LossKind kind :
+         {LossKind::kNotRecorded, LossKind::kDamagedChunk, LossKind::kRecordingGap}) {
+      const LossCount& loss = trace_.losses[kind];
       if (loss.count == 0) continue;
-      const double share = kind.kind == LossKind::kNotRecorded ? of_events(loss.count) : 0;
-      if (kind.kind == LossKind::kNotRecorded && share <= kUnlinkedPartial) continue;
+      const double share = kind == LossKind::kNotRecorded ? of_events(loss.count) : 0;
+      if (kind == LossKind::kNotRecorded && share <= kUnlinkedPartial) continue;
       const std::string where = loss.first_detail.empty() ? "" : " (" + loss.first_detail + ")";
       Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
-          fmt::format("{} {}{}; {}", WithThousands(loss.count),
-                      loss.count == 1 ? kind.one : kind.many, where, Describe(kind.kind).help));
+          fmt::format("{}{}; {}", CountedLoss(kind, loss.count), where, Describe(kind).help));
     }
   }
 

@@ -2,87 +2,108 @@
 #include "base/loss.h"
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace hone {
 namespace {
 
 // In the order of LossKind.
 constexpr LossInfo kLosses[] = {
-    {"truncated-input", Severity::kError, "the file ends in the middle of the trace",
+    {"truncated-input", Severity::kError, "the file ends in the middle of the trace", "",
      "what stands before the end was read; record again and let the profiler finish writing"},
-    {"damaged-compression", Severity::kError, "the compressed stream is damaged",
+    {"damaged-compression", Severity::kError, "the compressed stream is damaged", "",
      "what stands before the damage was read; copy the file again and compare checksums"},
     {"unreadable-event", Severity::kDataLoss, "events could not be read and were left out",
+     "event could not be read and was left out",
      "the writer produced invalid JSON; a newer PyTorch fixes most causes"},
     {"repaired-event", Severity::kInfo, "events held invalid JSON and were repaired",
-     "nothing to do"},
+     "event held invalid JSON and was repaired", "nothing to do"},
     {"bad-time", Severity::kDataLoss,
      "events had no time, or one over 73 years away from zero, and were left out",
+     "event had no time, or one over 73 years away from zero, and was left out",
      "the recorder wrote a wrong time; record again"},
     {"negative-duration", Severity::kDataLoss, "events had a duration below zero, taken as zero",
+     "event had a duration below zero, taken as zero",
      "the recorder wrote a wrong time; record again"},
     {"unknown-event", Severity::kInfo, "events are of a kind that hone does not read",
-     "nothing to do"},
+     "event is of a kind that hone does not read", "nothing to do"},
     {"unreadable-metadata", Severity::kInfo, "file-level fields could not be read",
-     "device names or settings may be missing below"},
+     "file-level field could not be read", "device names or settings may be missing below"},
     {"unlinked-device-work", Severity::kDataLoss,
      "pieces of device work were launched outside the recorded window",
+     "piece of device work was launched outside the recorded window",
      "add a warm-up to the profiler schedule, or synchronize before recording starts"},
     {"unattributed-device-work", Severity::kInfo,
      "pieces of device work were launched outside any recorded operator",
-     "op tables leave them out"},
+     "piece of device work was launched outside any recorded operator", "op tables leave them out"},
     {"graph-unattributed", Severity::kDataLoss,
      "kernels came from CUDA graphs without node ids; no operator can be named for them",
+     "kernel came from a CUDA graph without node ids; no operator can be named for it",
      "record with a PyTorch that writes graph node ids, or without CUDA graphs"},
     {"graph-opaque", Severity::kDataLoss, "CUDA graph launches were recorded as one piece each",
+     "CUDA graph launch was recorded as one piece",
      "record with nsys --cuda-graph-trace=node to see their kernels"},
     {"ambiguous-correlation", Severity::kInfo, "correlation ids stand on more than one launch",
+     "correlation id stands on more than one launch",
      "merged files collide; analyze the files of single ranks instead"},
     {"link-conflict", Severity::kInfo,
      "kernels name another operator by External id than by correlation",
+     "kernel names another operator by External id than by correlation",
      "the launching call decides"},
     {"crossing-slices", Severity::kInfo, "host events overlap without nesting",
-     "self times of those threads are approximate"},
+     "host event overlaps another without nesting", "self times of those threads are approximate"},
     {"stream-overlap", Severity::kInfo,
      "pieces of device work overlap their predecessor on the same stream",
+     "piece of device work overlaps its predecessor on the same stream",
      "times are unions, so nothing is counted twice"},
     {"implausible-duration", Severity::kError,
      "pieces of device work are longer than everything else together and were left out",
+     "piece of device work is longer than everything else together and was left out",
      "the recorder wrote a wrong end time; record again"},
     {"implausible-end", Severity::kDataLoss,
      "host events end long after everything else and were cut where that ends",
+     "host event ends long after everything else and was cut where that ends",
      "the recorder wrote a wrong end time; record again"},
     {"far-time", Severity::kDataLoss,
      "events lie far away in time from all others and were left out",
+     "event lies far away in time from all others and was left out",
      "the recorder wrote a wrong time; record again"},
     {"starts-before-launch", Severity::kDataLoss,
      "pieces of device work start before the call that launched them",
+     "piece of device work starts before the call that launched it",
      "the clocks of host and device do not agree; record again"},
     {"enclosing-step", Severity::kDataLoss,
      "step marks enclose other steps and were cut where the next begins",
+     "step mark encloses other steps and was cut where the next begins",
      "mark each step once, from its begin to its end"},
     {"recording-hole", Severity::kInfo,
      "stretches between steps that are no neighbours belong to no step and were left out",
+     "stretch between steps that are no neighbours belongs to no step and was left out",
      "figures are those of the steps"},
     {"missing-table", Severity::kDataLoss, "tables that some answers need are not in the file",
+     "table that some answers need is not in the file",
      "export or record again with the missing part"},
     {"unclosed-range", Severity::kInfo, "ranges have a start and no end and were left out",
-     "nothing to do"},
+     "range has a start and no end and was left out", "nothing to do"},
     {"dropped-by-recorder", Severity::kError, "records were dropped by the recording tool",
-     "record a shorter window"},
+     "record was dropped by the recording tool", "record a shorter window"},
     {"damaged-chunk", Severity::kDataLoss, "pieces of the recording could not be read",
+     "piece of the recording could not be read",
      "the rest was read; look at the disk, or copy the files again"},
     {"process-killed", Severity::kInfo,
-     "recording has no end: its process was killed or still runs, or the file was cut",
+     "the recording has no end: its process was killed or still runs, or the file was cut", "",
      "of a process that was killed up to 0.1 s is missing; a file that was cut: copy it again"},
     {"recording-gap", Severity::kDataLoss, "pauses, in which another tool had the device",
+     "pause, in which another tool had the device",
      "run without that tool, or let hone record after it"},
     {"other-window", Severity::kInfo, "other stretches of this recording are left out",
-     "the latest whole window is analyzed"},
+     "other stretch of this recording is left out", "the latest whole window is analyzed"},
     {"not-recorded", Severity::kDataLoss, "records are missing, as the recorder says",
+     "record is missing, as the recorder says",
      "give it more memory or record less, as the reason says"},
     {"arguments-inferred", Severity::kInfo,
      "operators were given the arguments of the same operator in a sampled step",
+     "operator was given the arguments of the same operator in a sampled step",
      "arguments are recorded in two steps of a window"},
 };
 static_assert(sizeof(kLosses) / sizeof(kLosses[0]) == kLossKindCount);
@@ -90,6 +111,12 @@ static_assert(sizeof(kLosses) / sizeof(kLosses[0]) == kLossKindCount);
 }  // namespace
 
 const LossInfo& Describe(LossKind kind) { return kLosses[static_cast<std::size_t>(kind)]; }
+
+std::string CountedLoss(LossKind kind, std::uint64_t count) {
+  const LossInfo& info = Describe(kind);
+  if (*info.one == '\0') return info.what;
+  return count == 1 ? std::string("1 ") + info.one : WithThousands(count) + " " + info.what;
+}
 
 const char* SeverityName(Severity severity) {
   switch (severity) {

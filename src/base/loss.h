@@ -60,9 +60,13 @@ struct LossInfo {
   const char* id;  // stable, kebab-case, for JSON
   Severity severity;
   const char* what;  // noun phrase that follows a count: "events could not be read"
+  const char* one;   // the same of one: "event could not be read"; empty: a file has it once, and
+                     // `what` is a sentence
   const char* help;  // the way out, one clause
 };
 const LossInfo& Describe(LossKind kind);
+// "1 event could not be read", "2,104 events could not be read", "the file ends in the middle …".
+std::string CountedLoss(LossKind kind, std::uint64_t count);
 const char* SeverityName(Severity severity);
 
 struct LossCount {

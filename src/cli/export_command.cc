@@ -201,7 +201,13 @@ Status ExportCommand::FinishShared(Job& job) {
 Status ExportCommand::Write(const exporter::Exported& rank, const std::string& file, Job& job) {
   const std::string path = PathFor(rank, file);
   if (IsOneOf(path, paths_)) {
-    return Error(fmt::format("{}: is the trace itself; name another file with -o", path));
+    if (!job.several || !output_.empty()) {
+      return Error(fmt::format("{}: is the trace itself; name another file with -o", path));
+    }
+    return Error(
+        fmt::format("{}: is one of the traces that are read, or an earlier export among them; move "
+                    "it to another folder, or name the traces one by one and the file with -o",
+                    path));
   }
   if (SharesOutput()) {
     if (!job.writer) HONE_RETURN_IF_ERROR(OpenShared(path, job));
@@ -257,9 +263,11 @@ void ExportCommand::ExportOne(const std::string& file, Job& job) {
   for (const LossKind kind : exporter::InputLosses(trace->losses)) {
     if (Describe(kind).severity == Severity::kInfo || trace->info.compression_damaged) continue;
     const LossCount& loss = trace->losses[kind];
-    rank.note(fmt::format("{} {}{}; trust is {}, hone analyze says more", WithThousands(loss.count),
-                          Describe(kind).what,
-                          loss.first_detail.empty() ? "" : " (first: " + loss.first_detail + ")",
+    const std::string where = loss.first_detail.empty() ? ""
+                              : loss.count == 1         ? " (" + loss.first_detail + ")"
+                                                        : " (first: " + loss.first_detail + ")";
+    rank.note(fmt::format("{}{}; trust is {}, hone analyze says more",
+                          CountedLoss(kind, loss.count), where,
                           analyze::VerdictName(facts.trust.verdict)));
   }
   const Status written = Write(rank, file, job);

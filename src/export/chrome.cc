@@ -18,6 +18,7 @@ class ChromeWriter : public Writer {
 
   Status Add(const Exported& rank) override {
     const trace::TraceInfo& info = rank.trace.info;
+    if (rank.several_ranks) losses_.Merge(rank.trace.losses);
     if (first_) {
       const Nanos begin = FirstMoment(rank.trace);
       base_ns_ = info.base_time_ns + (begin > kExactNanos ? begin / kSecond * kSecond : 0);
@@ -39,7 +40,9 @@ class ChromeWriter : public Writer {
   }
 
   Status Finish() override {
-    out_.Raw(closed_ ? "\n}\n" : "\n]\n}\n");
+    if (!closed_) out_.Raw("\n]");
+    Losses(losses_, ",\n", "");  // of several ranks: known when all were written
+    out_.Raw("\n}\n");
     out_.Flush();
     return Ok();
   }
@@ -48,7 +51,7 @@ class ChromeWriter : public Writer {
   void Head(const Exported& rank);
   void Devices(const trace::Trace& trace);
   void Distributed(const trace::Trace& trace);
-  void Losses(const LossLog& losses);
+  void Losses(const LossLog& losses, std::string_view before, std::string_view after);
   void Setting(std::string_view key, int value) {
     if (value >= 0) out_.Raw("\"").Raw(key).Raw("\": ").Int(value).Raw(",\n");
   }
@@ -59,6 +62,7 @@ class ChromeWriter : public Writer {
   TextOutput out_;
   ProcessIds ids_;
   Nanos base_ns_ = 0;
+  LossLog losses_;  // of several ranks
   bool first_ = true, closed_ = false;
 };
 
@@ -118,10 +122,11 @@ void ChromeWriter::Distributed(const trace::Trace& trace) {
 }
 
 // Read again by hone; other readers pass over keys that they do not know.
-void ChromeWriter::Losses(const LossLog& losses) {
+void ChromeWriter::Losses(const LossLog& losses, std::string_view before, std::string_view after) {
   bool any = false;
   for (const LossKind kind : InputLosses(losses)) {
     const LossCount& loss = losses[kind];
+    if (!any) out_.Raw(before);
     out_.Raw(any ? ", " : "\"honeLosses\": [");
     any = true;
     JsonMembers members(out_);
@@ -131,7 +136,7 @@ void ChromeWriter::Losses(const LossLog& losses) {
     members.Key("detail").Quoted(loss.first_detail);
     members.End();
   }
-  if (any) out_.Raw("],\n");
+  if (any) out_.Raw("]").Raw(after);
 }
 
 // What the first rank says about itself; of several ranks, only what holds for all.
@@ -142,7 +147,7 @@ void ChromeWriter::Head(const Exported& rank) {
     Devices(rank.trace);
     Distributed(rank.trace);
     Text("traceName", info.trace_name);
-    Losses(rank.trace.losses);
+    Losses(rank.trace.losses, "", ",\n");
   }
   Text("recorder", info.recorder);
   Text("cuda_runtime_version", info.cuda_runtime_version);

@@ -124,9 +124,10 @@ Result<std::vector<std::string>> FindTraces(const std::string& path,
     if (regular && HasTraceEnding(entries->path().filename().string())) {
       found.push_back(entries->path().string());
     } else {
-      ++others;
       const std::string name = entries->path().filename().string();
-      if (name.front() != '.' && (first_other.empty() || name < first_other)) first_other = name;
+      if (name.front() == '.') continue;  // .git, .DS_Store: nobody takes them for traces
+      ++others;
+      if (first_other.empty() || name < first_other) first_other = name;
     }
   }
   if (found.empty()) {
