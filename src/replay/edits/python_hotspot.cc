@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // python-hotspot: the Python function that takes most of the step takes no time.
+//
+// Longer than most files: four ways to find it (frames, samples, pauses, loops of operators) that
+// share what a pause is and are weighed against each other at the end. SelfTime could stand alone.
 #include "replay/edits/python_hotspot.h"
 
 #include <fmt/format.h>
