@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs: steps of real scripts under `hone run`, against the same scripts bare.
 
-    record_bench.py [--hone build/hone] [--repeats 5] [--kinds hone,…] WORKLOAD…
+    record_bench.py [--hone build/hone] [--repeats 5] [--kinds hone,…] [--answers DIR] WORKLOAD…
 
 A workload is NAME=SCRIPT,ARGS…;BLOCK[;BLOCK] where a block is FIRST-LAST step; the first lies in
 the recorded window, the second after it. Without one, a small CPU job is used. Kinds: hone
@@ -55,7 +55,7 @@ def as_tune_starts_it(hone, folder):
     return {"PYTHONPATH": path, "HONE_BENCH_DIR": str(trial), "HONE_TUNE": str(trial / "order.json")}
 
 
-def run(options, kind, command, blocks, folder):
+def run(options, kind, name, command, blocks, folder):
     """Times of the blocks in milliseconds a step, and what hone left behind."""
     out = folder / "times.json"
     out.unlink(missing_ok=True)
@@ -76,6 +76,8 @@ def run(options, kind, command, blocks, folder):
         raise RuntimeError("tune: the injected Python left no report: it was not there")
     if done.returncode != 0 or not out.exists():
         raise RuntimeError(f"{kind}: exit {done.returncode}; {log.read_text(errors='replace')[-4000:]}")
+    if kind.startswith("hone") and options.answers:
+        shutil.copy(recording / "report.txt", pathlib.Path(options.answers) / f"{name}.txt")
     return json.loads(out.read_text())
 
 
@@ -91,7 +93,7 @@ class Result:
         times = {}
         for kind in kinds if len(self.rounds) % 2 == 0 else reversed(kinds):
             try:
-                times[kind] = run(options, kind, self.command, self.blocks, folder)
+                times[kind] = run(options, kind, self.name, self.command, self.blocks, folder)
             except RuntimeError as trouble:  # told, counted, and the others go on
                 self.failures.append(str(trouble))
                 print(f"{self.name}: {trouble}", file=sys.stderr, flush=True)
@@ -117,6 +119,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--budget", type=float, help="seconds: start no round that would end later")
     parser.add_argument("--kinds", default="hone", help="again, hone, tune, profiler-light, profiler-full")
+    parser.add_argument("--answers", help="folder: what `hone run` said of each workload the last time")
     parser.add_argument("--json", help="every measurement goes here, as soon as it is there")
     parser.add_argument("workloads", nargs="*", default=DEFAULT)
     options = parser.parse_args()

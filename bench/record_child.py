@@ -10,6 +10,7 @@ block the device is waited for, so a block holds all its work; nothing is done i
 import argparse
 import json
 import os
+import resource
 import runpy
 import sys
 import time
@@ -25,6 +26,7 @@ class Blocks:
         self.blocks = blocks
         self.edges = {edge for block in blocks for edge in block}
         self.times = {}
+        self.usage = {}
         self.step = 0
         self.ends = []  # of every step as the host sees it: how long a hiccup lasts, not what a step takes
 
@@ -36,11 +38,22 @@ class Blocks:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         self.times[self.step] = time.perf_counter()
+        self.usage[self.step] = {"thread": resource.getrusage(resource.RUSAGE_THREAD),
+                                 "process": resource.getrusage(resource.RUSAGE_SELF)}
+
+    def used(self, first, last):
+        """What the training thread and the whole process took from the machine, a step."""
+        fields = {"user_ms": ("ru_utime", 1e3), "system_ms": ("ru_stime", 1e3), "faults": ("ru_minflt", 1),
+                  "waits": ("ru_nvcsw", 1), "preemptions": ("ru_nivcsw", 1)}
+        return {who: {name: round((getattr(self.usage[last][who], field) - getattr(self.usage[first][who], field))
+                                  * scale / (last - first), 4) for name, (field, scale) in fields.items()}
+                for who in ("thread", "process")}
 
     def result(self):
         found = {f"{a}-{b}": (self.times[b] - self.times[a]) / (b - a) * 1e3
                  for a, b in self.blocks if a in self.times and b in self.times}
-        return {**found, "steps": [round((b - a) * 1e3, 3) for a, b in zip(self.ends, self.ends[1:])]}
+        used = {f"{a}-{b}": self.used(a, b) for a, b in self.blocks if a in self.times and b in self.times}
+        return {**found, "used": used, "steps": [round((b - a) * 1e3, 3) for a, b in zip(self.ends, self.ends[1:])]}
 
 
 def profiler(kind):
