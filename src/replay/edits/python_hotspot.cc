@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // python-hotspot: the Python function that takes most of the step takes no time.
-//
-// Longer than most files: four ways to find it (frames, samples, pauses, loops of operators) that
-// share what a pause is and are weighed against each other at the end. SelfTime could stand alone.
+// Four ways to find it: frames (self_time.h), samples (sampled_pauses.h), pauses that nobody names
+// (host_pauses.h) and loops of operators (operator_loop.h). They are weighed against each other
+// here.
 #include "replay/edits/python_hotspot.h"
 
 #include <fmt/format.h>
@@ -11,20 +11,16 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
-#include "analyze/collective_source.h"
-#include "analyze/grouping.h"
-#include "analyze/loader.h"
 #include "analyze/slice_activity.h"
 #include "analyze/source_frame.h"
 #include "base/text.h"
 #include "replay/edits/edits.h"
+#include "replay/edits/host_pauses.h"
 #include "replay/edits/operator_loop.h"
-#include "replay/edits/recompile.h"
 #include "replay/edits/sampled_pauses.h"
+#include "replay/edits/self_time.h"
 
 namespace hone::replay {
 namespace {
@@ -33,308 +29,18 @@ using trace::kNoRow;
 using trace::RowId;
 using trace::SliceKind;
 
-// What is other rules' business: fetching batches and compiling.
-std::vector<std::uint8_t> OthersBusiness(const Model& model) {
-  std::vector<std::uint8_t> others(model.trace().host.size(), 0);
-  for (const RowId row : analyze::FindLoaderSlices(model.trace())) others[row] = 1;
-  for (const RowId row : FindCompiles(model)) others[row] = 1;
-  return others;
-}
-
-// An operator that makes no call and takes this long computes on the host (ten times what
-// dispatching one costs): drawing random numbers, casting or augmenting CPU tensors.
-constexpr Nanos kHostComputation = 10 * analyze::kDispatchPause;
-
-// Rows of such operators, and all rows inside them: code like the Python around it.
-std::vector<std::uint8_t> HostComputations(const Model& model) {
-  const trace::Trace& trace = model.trace();
-  const std::size_t rows = trace.host.size();
-  std::vector<std::uint8_t> computes(rows, 0), calls(rows, 0);
-  if (!model.calls().any()) return computes;
-  for (RowId i = 0; i < rows; ++i) {
-    const RowId top = model.lineage().top_op[i];
-    if (trace.host.kind[i] == SliceKind::kApi && top != kNoRow) calls[top] = 1;
-  }
-  for (RowId i = 0; i < rows; ++i) {
-    const RowId top = model.lineage().top_op[i];
-    if (top == kNoRow || calls[top] != 0) continue;
-    computes[i] = trace.host.duration_ns[top] >= kHostComputation ? 1 : 0;
-  }
-  return computes;
-}
-
-// Of the operators inside the cut that compute on the host, one of the name with most time.
-RowId LargestComputation(const Model& model, const HostCut& cut) {
-  const trace::Trace& trace = model.trace();
-  const std::vector<std::uint8_t> computes = HostComputations(model);
-  std::vector<Nanos> total(trace.strings.size(), 0);
-  RowId largest = kNoRow;
-  for (RowId i = 0; i < trace.host.size(); ++i) {
-    if (computes[i] == 0 || model.lineage().top_op[i] != i) continue;
-    if (model.LaneOf(i) != 0 || !cut.Contains(0, trace.host.start_ns[i])) continue;
-    Nanos& sum = total[static_cast<std::uint32_t>(trace.host.name[i])];
-    sum = analyze::SaturatingAdd(sum, trace.host.duration_ns[i]);
-    const auto most = [&] { return total[static_cast<std::uint32_t>(trace.host.name[largest])]; };
-    if (largest == kNoRow || sum > most()) largest = i;
-  }
-  return largest;
-}
-
-// Frames of frameworks (dispatch, modules, optimizers) are launch-bound's business: nobody can edit
-// them. Built-ins belong to the function that calls them.
-enum Kind : std::uint8_t { kUnseen, kBuiltin, kFramework, kLibrary, kUser };
-
-Kind KindOf(std::string_view name) {
-  const analyze::SourceFrame frame = analyze::ParseFrame(name);
-  if (frame.file.empty()) return name.starts_with("nn.Module: ") ? kFramework : kBuiltin;
-  if (analyze::IsFrameworkFrame(frame)) return kFramework;
-  return analyze::IsUserFrame(frame) ? kUser : kLibrary;
-}
-
-struct Piece {
-  StringId name;
-  trace::Interval span;
-};
-
-// Pieces of the step thread in which the innermost thing that runs is a Python function.
-class SelfTime {
- public:
-  explicit SelfTime(const Model& model)
-      : model_(model),
-        host_(model.trace().host),
-        others_(OthersBusiness(model)),
-        computes_(HostComputations(model)),
-        names_(model.trace().strings.size(), kUnseen),
-        longest_(names_.size(), kNoRow),
-        calls_(names_.size(), 0) {}
-
-  // By time, not by parents: steps and other annotations cross the frames that begin and end them.
-  std::vector<Piece> Collect() {
-    const trace::Thread& thread = model_.trace().threads[model_.graph().lanes[0].row];
-    for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
-      if (!Counts(i)) continue;
-      while (!open_.empty() && open_.back().end_ns <= host_.start_ns[i]) Pop();
-      const std::size_t around = open_.empty() ? kNobody : open_.back().owner;
-      const std::size_t owner = Owner(i, around);
-      // A built-in goes on with its caller's time; all else interrupts it.
-      if (owner != around && around != kNobody) {
-        Open& caller = open_[around];
-        Close(caller, host_.start_ns[i]);
-        caller.at_ns = std::max(caller.at_ns, host_.end_ns(i));
-      }
-      open_.push_back({i, owner, host_.start_ns[i], host_.end_ns(i)});
-    }
-    while (!open_.empty()) Pop();
-    return std::move(pieces_);
-  }
-  Kind KindOfName(StringId name) const {
-    return static_cast<Kind>(names_[static_cast<std::uint32_t>(name)]);
-  }
-  // The library's function that this one calls and that takes most of its time; kNoRow: none.
-  RowId LibraryOf(StringId name) const {
-    const auto of = libraries_.find(name);
-    if (of == libraries_.end()) return kNoRow;
-    const auto most = std::max_element(
-        of->second.begin(), of->second.end(),
-        [](const auto& a, const auto& b) { return a.second.second < b.second.second; });
-    return most->second.first;
-  }
-  RowId Longest(StringId name) const { return longest_[static_cast<std::uint32_t>(name)]; }
-  std::uint64_t Calls(StringId name) const { return calls_[static_cast<std::uint32_t>(name)]; }
-
- private:
-  static constexpr std::size_t kNobody = SIZE_MAX;
-  struct Open {
-    RowId row;
-    std::size_t owner;  // place in open_ of the function that the time inside belongs to
-    Nanos at_ns;        // of a function: from where its time is open
-    Nanos end_ns;
-  };
-
-  bool Counts(RowId i) const {
-    if (others_[i] != 0) return true;
-    if (computes_[i] != 0) return false;
-    const SliceKind kind = host_.kind[i];
-    return kind != SliceKind::kAnnotation && kind != SliceKind::kOther &&
-           kind != SliceKind::kGraphNode;
-  }
-  std::size_t Owner(RowId i, std::size_t around) {
-    if (others_[i] != 0 || host_.kind[i] != SliceKind::kPython) return kNobody;
-    const auto name = static_cast<std::uint32_t>(host_.name[i]);
-    if (names_[name] == kUnseen) names_[name] = KindOf(model_.trace().HostName(i));
-    if (names_[name] == kBuiltin) return around;
-    // A library works for who called it: that is the line that the user can change. Not so who
-    // began before the step: that is the loop of the steps, or the program that called a library's.
-    if (names_[name] == kLibrary && around != kNobody && KindOfOpen(around) == kUser &&
-        BeganInStep(open_[around].row, i)) {
-      if (open_.back().owner == around && model_.InWindow(i)) NoteLibrary(open_[around].row, i);
-      return around;
-    }
-    if (model_.InWindow(i)) ++calls_[name];
-    if (longest_[name] == kNoRow || host_.duration_ns[i] > host_.duration_ns[longest_[name]]) {
-      longest_[name] = i;
-    }
-    return open_.size();
-  }
-  bool BeganInStep(RowId function, RowId inside) {
-    const std::vector<analyze::Step>& steps = model_.facts().steps.steps;
-    const auto begin = [&](std::size_t step) { return steps[step].host_span.begin_ns; };
-    while (step_ + 1 < steps.size() && begin(step_ + 1) <= host_.start_ns[inside]) ++step_;
-    return steps.empty() || host_.start_ns[function] >= begin(step_);
-  }
-  Kind KindOfOpen(std::size_t at) const { return KindOfName(host_.name[open_[at].row]); }
-  void NoteLibrary(RowId caller, RowId function) {
-    auto& [row, time] =
-        libraries_[host_.name[caller]].try_emplace(host_.name[function], function, 0).first->second;
-    time = analyze::SaturatingAdd(time, host_.duration_ns[function]);
-  }
-  void Pop() {
-    const Open& last = open_.back();
-    if (last.owner == open_.size() - 1) Close(last, last.end_ns);
-    open_.pop_back();
-  }
-  void Close(const Open& function, Nanos end) {
-    const trace::Interval& window = model_.graph().window;
-    const Nanos begin = std::max(function.at_ns, window.begin_ns);
-    end = std::min({end, window.end_ns, function.end_ns});
-    if (begin < end) pieces_.push_back({host_.name[function.row], {begin, end}});
-  }
-
-  const Model& model_;
-  const trace::HostSlices& host_;
-  const std::vector<std::uint8_t> others_, computes_;
-  std::vector<std::uint8_t> names_;   // by StringId
-  std::vector<RowId> longest_;        // by StringId
-  std::vector<std::uint64_t> calls_;  // by StringId
-  // By caller, then by function: one of its slices, and the time of all, what it calls included.
-  std::map<StringId, std::map<StringId, std::pair<RowId, Nanos>>> libraries_;
-  std::size_t step_ = 0;
-  std::vector<Open> open_;  // what runs, outermost first
-  std::vector<Piece> pieces_;
-};
-
-// What other launching threads do: a pause that they fill is waiting for them (backward passes run
-// on threads of their own).
-trace::IntervalSet OtherThreads(const Model& model) {
-  const trace::Trace& trace = model.trace();
-  std::vector<trace::Interval> busy;
-  for (RowId i = 0; i < trace.host.size(); ++i) {
-    if (model.LaneOf(i) == 0 || !model.InWindow(i)) continue;
-    const RowId top = model.lineage().top_op[i];
-    if (top == i || (top == kNoRow && trace.host.kind[i] == SliceKind::kApi)) {
-      busy.push_back({trace.host.start_ns[i], trace.host.end_ns(i)});
-    }
-  }
-  return trace::IntervalSet::Union(std::move(busy));
-}
-
-// Collectives of back ends that run on the host, on threads of their own.
-trace::IntervalSet HostCollectives(const Model& model) {
-  const analyze::CollectiveSource source(model.trace());
-  std::vector<trace::Interval> spans;
-  for (const RowId row : source.HostCollectives()) {
-    spans.push_back({model.trace().host.start_ns[row], model.trace().host.end_ns(row)});
-  }
-  return trace::IntervalSet::Union(std::move(spans));
-}
-
-// A pause that something else fills for the most part is waiting for it.
-void DropFilled(const trace::IntervalSet& elsewhere, std::vector<Pause>& pauses) {
-  std::erase_if(pauses, [&](const Pause& pause) {
-    return 2 * elsewhere.LengthWithin(pause.span) > pause.span.length();
-  });
-}
-
 // How far what a loop of operators costs may be off, as an error of samples is.
 constexpr double kLoopError = 0.02, kCellError = 0.25;
 
 // Of what a loop of operators takes, what code between them must take to be the reason.
 constexpr double kExplainsALoop = 0.8;
 
-// Of what code takes that goes over a list, what the calls of a list that grows must take.
-constexpr double kGrowthExplains = 0.5;
-
-// A line that calls so many small operators a step does in a loop what one operator could do. No
-// model has as many layers as that.
-constexpr double kLoopCalls = 200;
-
 // Of the time of operators that were called in a loop, what the one that takes their place needs:
 // three programs on a CPU kept a tenth to a third of it.
 constexpr double kStillComputed = 0.25;
 
-// Rows of such operators, and all rows inside them: by their own account they compute, but what
-// they take is being called. Only where calls are known by their line, and nothing is launched.
-using InLoop = std::vector<std::uint8_t>;  // by host row; empty: not asked for
-InLoop CalledInLoops(const Model& model) {
-  const trace::Trace& trace = model.trace();
-  InLoop in_loop(trace.host.size(), 0);
-  if (trace.device.size() > 0) return in_loop;
-  const analyze::CallSites sites(trace, model.lineage());
-  std::unordered_map<std::string_view, std::uint64_t> lines;  // calls
-  const auto counts = [&](RowId i) {
-    return model.lineage().top_op[i] == i && model.LaneOf(i) == 0 && model.InWindow(i);
-  };
-  for (RowId i = 0; i < trace.host.size(); ++i) {
-    if (counts(i) && trace.host.duration_ns[i] <= analyze::kDispatchPause) ++lines[sites.Of(i)];
-  }
-  const double least = kLoopCalls * static_cast<double>(model.graph().steps);
-  for (RowId i = 0; i < trace.host.size(); ++i) {
-    const RowId top = model.lineage().top_op[i];
-    if (top == i && counts(i)) {
-      // The few that took long were interrupted.
-      const std::string_view line = sites.Of(i);
-      in_loop[i] = !line.empty() && static_cast<double>(lines[line]) >= least ? 1 : 0;
-    } else if (top != kNoRow && top < i) {
-      in_loop[i] = in_loop[top];
-    }
-  }
-  return in_loop;
-}
-
-// Of the step thread: stretches longer than `least` that no operator, call or fetch covers. Those
-// that dispatching explains are the cost of getting to the next operator, unless samples tell; then
-// operators that are called in loops are part of them too.
-std::vector<Pause> CollectPauses(const Model& model, Nanos least, const InLoop& in_loop) {
-  const trace::Trace& trace = model.trace();
-  const std::vector<std::uint8_t> others = OthersBusiness(model);
-  const std::vector<std::uint8_t> computes = HostComputations(model);
-  const trace::Thread& thread = trace.threads[model.graph().lanes[0].row];
-  std::vector<Pause> pauses;
-  RowId first = kNoRow, before = kNoRow, loop = kNoRow;
-  Nanos busy_until = model.graph().window.begin_ns, looped_ns = 0;
-  std::uint64_t looped = 0;
-  for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
-    const SliceKind kind = trace.host.kind[i];
-    const bool busy = others[i] != 0 || kind == SliceKind::kOp || kind == SliceKind::kApi ||
-                      kind == SliceKind::kOverhead || kind == SliceKind::kOs;
-    if (!busy || computes[i] != 0 || !model.InWindow(i)) continue;
-    if (!in_loop.empty() && in_loop[i] != 0) {
-      if (loop == kNoRow) loop = i;
-      looped += model.lineage().top_op[i] == i ? 1 : 0;
-      looped_ns += model.lineage().top_op[i] == i ? trace.host.duration_ns[i] : 0;
-      continue;
-    }
-    if (first == kNoRow) first = i;
-    const Nanos start = trace.host.start_ns[i];
-    if (start - busy_until > least) {
-      pauses.push_back({before, i, {busy_until, start}, looped_ns, looped});
-    }
-    looped_ns = 0;
-    looped = 0;
-    if (trace.host.end_ns(i) > busy_until) {
-      if (start >= busy_until) before = i;
-      busy_until = trace.host.end_ns(i);
-    }
-  }
-  // After the last step comes the first operator of the next; of a loop where there is no other.
-  if (first == kNoRow) first = loop;
-  const Nanos end = model.graph().window.end_ns;
-  if (first != kNoRow && end - busy_until > least) {
-    pauses.push_back({before, first, {busy_until, end}, looped_ns, looped});
-  }
-  DropFilled(OtherThreads(model), pauses);
-  return pauses;
-}
+// Of what code takes that goes over a list, what the calls of a list that grows must take.
+constexpr double kGrowthExplains = 0.5;
 
 // What of the pieces lies in pauses. Both are disjoint; pieces come out in time order.
 std::vector<Piece> Inside(std::vector<Piece> pieces, const std::vector<Pause>& pauses) {
@@ -381,7 +87,7 @@ RowId CallerInStep(const Model& model, RowId function) {
   for (RowId row = host.parent[function]; row != kNoRow; row = host.parent[row]) {
     if (host.start_ns[row] < begin) break;
     if (host.kind[row] != SliceKind::kPython) continue;
-    if (KindOf(model.trace().HostName(row)) == kUser) return row;
+    if (KindOfFrame(model.trace().HostName(row)) == FrameKind::kUser) return row;
   }
   return kNoRow;
 }
@@ -397,9 +103,9 @@ Known<Hotspot> ByFrames(const Model& model) {
     return name == StringId::kEmpty ? 0 : total[static_cast<std::uint32_t>(name)];
   };
   for (const Piece& piece : pieces) {
-    const Kind kind = self.KindOfName(piece.name);
-    if (kind != kLibrary && kind != kUser) continue;
-    StringId& of = best[kind == kUser ? 1 : 0];
+    const FrameKind kind = self.KindOf(piece.name);
+    if (kind != FrameKind::kLibrary && kind != FrameKind::kUser) continue;
+    StringId& of = best[kind == FrameKind::kUser ? 1 : 0];
     if (time(piece.name) > time(of)) of = piece.name;
   }
   // The user's own code first: that is what they can change.
@@ -410,7 +116,7 @@ Known<Hotspot> ByFrames(const Model& model) {
   }
   Hotspot hotspot;
   hotspot.frame = self.Longest(name);
-  hotspot.user = self.KindOfName(name) == kUser;
+  hotspot.user = self.KindOf(name) == FrameKind::kUser;
   if (!hotspot.user) hotspot.caller = CallerInStep(model, hotspot.frame);
   hotspot.library = self.LibraryOf(name);
   hotspot.times = self.Calls(name);
@@ -421,14 +127,6 @@ Known<Hotspot> ByFrames(const Model& model) {
   hotspot.cut = HostCut(graph, std::move(spans));
   hotspot.computation = LargestComputation(model, hotspot.cut);
   return hotspot;
-}
-
-// Without frames. Collectives are exposed-comm's and straggler's business; frames would show code
-// that runs beside one.
-std::vector<Pause> PausesWithoutFrames(const Model& model, Nanos least, const InLoop& in_loop) {
-  std::vector<Pause> pauses = CollectPauses(model, least, in_loop);
-  DropFilled(HostCollectives(model), pauses);
-  return pauses;
 }
 
 // The pause with most time to gain is the one to look at.

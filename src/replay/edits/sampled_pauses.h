@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pauses of the steps' thread, and what samples of its stacks say about them.
+// What samples of the steps' thread say about its pauses.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "replay/edits/host_pauses.h"
 #include "replay/edits/python_hotspot.h"
 #include "replay/edits/sampled_code.h"
 
 namespace hone::replay {
-
-// A stretch of the steps' thread that no operator, call or fetch covers.
-struct Pause {
-  trace::RowId before = trace::kNoRow;  // kNoRow at the beginning of the window
-  trace::RowId after = trace::kNoRow;
-  trace::Interval span;
-  // Operators inside that a line calls in a loop: they count as part of the pause.
-  Nanos looped_ns = 0;
-  std::uint64_t looped = 0;
-};
 
 // Samples of the step thread, by the pause that they fell into. O(samples log pauses).
 class SampledPauses {

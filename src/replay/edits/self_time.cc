@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/edits/self_time.h"
+
+#include <algorithm>
+
+#include "analyze/grouping.h"
+#include "analyze/source_frame.h"
+
+namespace hone::replay {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+using trace::SliceKind;
+
+constexpr std::size_t kNobody = SIZE_MAX;
+
+}  // namespace
+
+FrameKind KindOfFrame(std::string_view name) {
+  const analyze::SourceFrame frame = analyze::ParseFrame(name);
+  if (frame.file.empty()) {
+    return name.starts_with("nn.Module: ") ? FrameKind::kFramework : FrameKind::kBuiltin;
+  }
+  if (analyze::IsFrameworkFrame(frame)) return FrameKind::kFramework;
+  return analyze::IsUserFrame(frame) ? FrameKind::kUser : FrameKind::kLibrary;
+}
+
+SelfTime::SelfTime(const Model& model)
+    : model_(model),
+      host_(model.trace().host),
+      others_(OthersBusiness(model)),
+      computes_(HostComputations(model)),
+      kinds_(model.trace().strings.size(), FrameKind::kUnseen),
+      longest_(kinds_.size(), kNoRow),
+      calls_(kinds_.size(), 0) {}
+
+// By time, not by parents: steps and other annotations cross the frames that begin and end them.
+std::vector<Piece> SelfTime::Collect() {
+  const trace::Thread& thread = model_.trace().threads[model_.graph().lanes[0].row];
+  for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
+    if (!Counts(i)) continue;
+    while (!open_.empty() && open_.back().end_ns <= host_.start_ns[i]) Pop();
+    const std::size_t around = open_.empty() ? kNobody : open_.back().owner;
+    const std::size_t owner = Owner(i, around);
+    // A built-in goes on with its caller's time; all else interrupts it.
+    if (owner != around && around != kNobody) {
+      Open& caller = open_[around];
+      Close(caller, host_.start_ns[i]);
+      caller.at_ns = std::max(caller.at_ns, host_.end_ns(i));
+    }
+    open_.push_back({i, owner, host_.start_ns[i], host_.end_ns(i)});
+  }
+  while (!open_.empty()) Pop();
+  return std::move(pieces_);
+}
+
+RowId SelfTime::LibraryOf(StringId name) const {
+  const auto of = libraries_.find(name);
+  if (of == libraries_.end()) return kNoRow;
+  const auto most = std::max_element(
+      of->second.begin(), of->second.end(),
+      [](const auto& a, const auto& b) { return a.second.second < b.second.second; });
+  return most->second.first;
+}
+
+bool SelfTime::Counts(RowId i) const {
+  if (others_[i] != 0) return true;
+  if (computes_[i] != 0) return false;
+  const SliceKind kind = host_.kind[i];
+  return kind != SliceKind::kAnnotation && kind != SliceKind::kOther &&
+         kind != SliceKind::kGraphNode;
+}
+
+std::size_t SelfTime::Owner(RowId i, std::size_t around) {
+  if (others_[i] != 0 || host_.kind[i] != SliceKind::kPython) return kNobody;
+  const auto name = static_cast<std::uint32_t>(host_.name[i]);
+  if (kinds_[name] == FrameKind::kUnseen) kinds_[name] = KindOfFrame(model_.trace().HostName(i));
+  if (kinds_[name] == FrameKind::kBuiltin) return around;
+  // A library works for who called it: that is the line that the user can change. Not so who
+  // began before the step: that is the loop of the steps, or the program that called a library's.
+  if (kinds_[name] == FrameKind::kLibrary && around != kNobody &&
+      KindOf(host_.name[open_[around].row]) == FrameKind::kUser &&
+      BeganInStep(open_[around].row, i)) {
+    if (open_.back().owner == around && model_.InWindow(i)) NoteLibrary(open_[around].row, i);
+    return around;
+  }
+  if (model_.InWindow(i)) ++calls_[name];
+  if (longest_[name] == kNoRow || host_.duration_ns[i] > host_.duration_ns[longest_[name]]) {
+    longest_[name] = i;
+  }
+  return open_.size();
+}
+
+bool SelfTime::BeganInStep(RowId function, RowId inside) {
+  const std::vector<analyze::Step>& steps = model_.facts().steps.steps;
+  const auto begin = [&](std::size_t step) { return steps[step].host_span.begin_ns; };
+  while (step_ + 1 < steps.size() && begin(step_ + 1) <= host_.start_ns[inside]) ++step_;
+  return steps.empty() || host_.start_ns[function] >= begin(step_);
+}
+
+void SelfTime::NoteLibrary(RowId caller, RowId function) {
+  auto& [row, time] =
+      libraries_[host_.name[caller]].try_emplace(host_.name[function], function, 0).first->second;
+  time = analyze::SaturatingAdd(time, host_.duration_ns[function]);
+}
+
+void SelfTime::Pop() {
+  const Open& last = open_.back();
+  if (last.owner == open_.size() - 1) Close(last, last.end_ns);
+  open_.pop_back();
+}
+
+void SelfTime::Close(const Open& function, Nanos end) {
+  const trace::Interval& window = model_.graph().window;
+  const Nanos begin = std::max(function.at_ns, window.begin_ns);
+  end = std::min({end, window.end_ns, function.end_ns});
+  if (begin < end) pieces_.push_back({host_.name[function.row], {begin, end}});
+}
+
+}  // namespace hone::replay
