@@ -2,7 +2,9 @@
 #include "cli/output_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -31,6 +33,18 @@ std::uint64_t SizeOf(const std::string& path) {
   return size;
 }
 
+// Beside the place, hidden, and nobody else's: what has the name already is passed by.
+std::string FreeName(const fs::path& place) {
+  static std::atomic<int> made = 0;
+  std::error_code error;
+  while (true) {
+    fs::path part = place;
+    part.replace_filename(fmt::format(".{}.{}-{}.part", place.filename().string(),
+                                      static_cast<int>(::getpid()), made++));
+    if (!fs::exists(fs::symlink_status(part, error))) return part.string();
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PartPath>> PartPath::Make(const std::string& path) {
@@ -47,8 +61,7 @@ Result<std::unique_ptr<PartPath>> PartPath::Make(const std::string& path) {
   auto made = std::make_unique<PartPath>();
   // Through a link to what it stands for: moving the finished file would replace the link itself.
   made->path_ = fs::exists(status) ? fs::canonical(path, error).string() : path;
-  made->part_ = made->path_ + ".part";
-  fs::remove_all(made->part_, error);
+  made->part_ = FreeName(made->path_);
   return made;
 }
 

@@ -14,7 +14,8 @@
 
 namespace hone::cli {
 
-// PATH.part beside the place where a file or folder is to be; moved there in the end.
+// A hidden .NAME.PID-N.part beside the place where a file or folder is to be; moved there in the
+// end.
 class PartPath {
  public:
   PartPath() = default;
