@@ -106,6 +106,18 @@ Error ListenError(std::uint16_t port, int error) {
                            port, std::strerror(error)));
 }
 
+// What accept() says of the process or the machine, not of who asked.
+bool OutOfRoom(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+// What it says of one who has gone again, and where there is nobody after all.
+bool OfOneConnection(int error) {
+  return error == EAGAIN || error == EINTR || error == ECONNABORTED || error == EPROTO ||
+         error == ENETDOWN || error == EHOSTDOWN || error == ENONET || error == EHOSTUNREACH ||
+         error == EOPNOTSUPP || error == ENETUNREACH;
+}
+
 }  // namespace
 
 Result<PageServer> PageServer::Listen(std::uint16_t port) {
@@ -141,8 +153,9 @@ std::string PageServer::url() const { return fmt::format("http://127.0.0.1:{}/",
 Status PageServer::Serve(std::string_view page, int stop_fd) {
   std::vector<Connection> connections;
   std::vector<pollfd> wanted;
+  bool room = true;
   while (true) {
-    const bool room = connections.size() < kMostConnections;
+    room = room && connections.size() < kMostConnections;
     wanted = {{stop_fd, POLLIN, 0}, {fd_, static_cast<short>(room ? POLLIN : 0), 0}};
     for (const Connection& connection : connections) wanted.push_back(connection.Wanted());
     constexpr int kLookMillis = 1000;  // for those that ran out of patience
@@ -151,6 +164,7 @@ Status PageServer::Serve(std::string_view page, int stop_fd) {
       return Error(fmt::format("waiting for the browser failed: {}", std::strerror(errno)));
     }
     if (wanted[0].revents != 0) return Ok();
+    room = true;
     std::vector<Connection> going;
     for (std::size_t i = 0; i < connections.size(); ++i) {
       const bool ready = wanted[i + 2].revents != 0;
@@ -161,7 +175,13 @@ Status PageServer::Serve(std::string_view page, int stop_fd) {
     connections = std::move(going);
     if (wanted[1].revents == 0) continue;
     const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0) connections.emplace_back(fd, port_, page);
+    if (fd >= 0) {
+      connections.emplace_back(fd, port_, page);
+    } else if (OutOfRoom(errno)) {
+      room = false;  // until one has ended, or a second has passed
+    } else if (!OfOneConnection(errno)) {
+      return Error(fmt::format("no browser can be answered any more: {}", std::strerror(errno)));
+    }
   }
 }
 

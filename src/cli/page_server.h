@@ -23,8 +23,8 @@ class PageServer {
   std::uint16_t port() const { return port_; }
   std::string url() const;
 
-  // Until `stop_fd` can be read. One thread; connections take turns, none can hold up another. The
-  // error is the system's: no more can be accepted.
+  // Until `stop_fd` can be read. One thread; connections take turns, none can hold up another. Who
+  // comes while the process has no descriptor left waits. The error is the system's.
   Status Serve(std::string_view page, int stop_fd);
 
  private:

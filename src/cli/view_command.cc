@@ -162,6 +162,10 @@ int ViewCommand::Run(Console& console) {
   }
   if (page->html.empty()) return page->code;
   const int stop_fd = StopSignals();
+  if (stop_fd < 0) {
+    Say(console, fmt::format("no descriptor to wait for Ctrl-C with: {}", std::strerror(errno)));
+    return kExitFailed;
+  }
   console.out << server->url() << std::endl;
   if (!quiet_) Say(console, "serving it on this machine; Ctrl-C ends it");
   if (!no_open_ && HasDisplay()) OpenBrowser(server->url());

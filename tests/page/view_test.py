@@ -5,6 +5,7 @@
 import http.client
 import os
 import pathlib
+import resource
 import signal
 import socket
 import subprocess
@@ -94,6 +95,26 @@ class ViewTest(unittest.TestCase):
             self.assertEqual(view.ask()[0].status, 200)
             for one in (*idle, half, long):
                 one.close()
+        self.assertEqual(view.code, 0)
+
+    def test_more_connections_than_descriptors_wait_and_cost_nothing(self):
+        with View(TRACE, "--no-open") as view:
+            self.assertEqual(view.ask()[0].status, 200)
+            process = pathlib.Path(f"/proc/{view.process.pid}")
+            taken = len(list((process / "fd").iterdir()))
+            resource.prlimit(view.process.pid, resource.RLIMIT_NOFILE, (taken + 2, taken + 2))
+            many = [socket.create_connection(("127.0.0.1", view.port)) for _ in range(6)]
+
+            def ticks():
+                words = (process / "stat").read_text().rpartition(")")[2].split()
+                return int(words[11]) + int(words[12])
+
+            before = ticks()
+            time.sleep(1.5)  # a server that asks again and again would need all of it
+            self.assertLess(ticks() - before, 50)
+            for one in many:
+                one.close()
+            self.assertEqual(view.ask()[0].status, 200)
         self.assertEqual(view.code, 0)
 
     def test_a_page_is_served_byte_for_byte(self):
