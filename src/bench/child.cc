@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -174,7 +175,11 @@ std::string ReadWhole(const std::string& path) {
 }
 
 std::string LastLines(const std::string& path, std::size_t most) {
-  const std::string text = ReadWhole(path);
+  constexpr std::streamoff kEnd = 64 * 1024;  // programs print gigabytes
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - kEnd));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::vector<std::string> lines;
   for (std::size_t end = text.size(); end > 0 && lines.size() < most;) {
     const std::size_t before = text.rfind('\n', end - 1);
