@@ -57,22 +57,36 @@ class File {
   std::string error_;
 };
 
-class PlainSource final : public ByteSource {
- public:
-  PlainSource(File file, std::uint64_t size) : file_(std::move(file)) { input_size_ = size; }
+class FileSource : public ByteSource {
+ protected:
+  FileSource(File file, std::uint64_t size) : file_(std::move(file)) { input_size_ = size; }
 
-  std::size_t Read(char* out, std::size_t capacity) override {
-    const std::size_t got = file_.Read(out, capacity);
+  // Less than `count` only at the end of the file or where it cannot be read further. That is then
+  // what is wrong, whatever a decoder says of a stream that ends there.
+  std::size_t Take(void* out, std::size_t count) {
+    const std::size_t got = file_.Read(out, count);
     input_taken_ += got;
-    if (!file_.error().empty()) {
-      damage_ =
-          fmt::format("reading stops at byte {}: {}", WithThousands(input_taken_), file_.error());
-    }
     return got;
+  }
+  void TellWhatCannotBeRead() {
+    if (file_.error().empty()) return;
+    damage_ =
+        fmt::format("reading stops at byte {}: {}", WithThousands(input_taken_), file_.error());
   }
 
  private:
   File file_;
+};
+
+class PlainSource final : public FileSource {
+ public:
+  PlainSource(File file, std::uint64_t size) : FileSource(std::move(file), size) {}
+
+  std::size_t Read(char* out, std::size_t capacity) override {
+    const std::size_t got = Take(out, capacity);
+    TellWhatCannotBeRead();
+    return got;
+  }
 };
 
 class MemorySource final : public ByteSource {
@@ -90,10 +104,10 @@ class MemorySource final : public ByteSource {
   std::string_view bytes_;
 };
 
-class GzipSource final : public ByteSource {
+class GzipSource final : public FileSource {
  public:
-  GzipSource(File file, std::uint64_t size) : file_(std::move(file)), input_(kInputChunk) {
-    input_size_ = size;
+  GzipSource(File file, std::uint64_t size)
+      : FileSource(std::move(file), size), input_(kInputChunk) {
     StartMember();
   }
 
@@ -123,6 +137,7 @@ class GzipSource final : public ByteSource {
         damage_ = fmt::format("gzip stream ends early at byte {}", WithThousands(Position()));
       }
     }
+    TellWhatCannotBeRead();
     return capacity - left;
   }
 
@@ -170,8 +185,7 @@ class GzipSource final : public ByteSource {
   bool RefillBehind(const std::uint8_t* kept, std::uint32_t kept_count) {
     if (kept_count > 0 || state_.avail_in == 0) {
       std::copy_n(kept, kept_count, input_.data());
-      const std::size_t got = file_.Read(input_.data() + kept_count, kInputChunk - kept_count);
-      input_taken_ += got;
+      const std::size_t got = Take(input_.data() + kept_count, kInputChunk - kept_count);
       state_.next_in = input_.data();
       state_.avail_in = static_cast<std::uint32_t>(got + kept_count);
       return got > 0;
@@ -179,18 +193,15 @@ class GzipSource final : public ByteSource {
     return true;
   }
 
-  File file_;
   std::vector<std::uint8_t> input_;
   inflate_state state_{};
   bool started_ = false, mid_member_ = false, finished_ = false;
 };
 
-class ZstdSource final : public ByteSource {
+class ZstdSource final : public FileSource {
  public:
   ZstdSource(File file, std::uint64_t size)
-      : file_(std::move(file)), input_(kInputChunk), stream_(ZSTD_createDStream()) {
-    input_size_ = size;
-  }
+      : FileSource(std::move(file), size), input_(kInputChunk), stream_(ZSTD_createDStream()) {}
   ~ZstdSource() override { ZSTD_freeDStream(stream_); }
   ZstdSource(const ZstdSource&) = delete;
   ZstdSource& operator=(const ZstdSource&) = delete;
@@ -199,8 +210,7 @@ class ZstdSource final : public ByteSource {
     ZSTD_outBuffer output{out, capacity, 0};
     while (output.pos < capacity && damage_.empty()) {
       if (buffer_.pos == buffer_.size) {
-        const std::size_t got = file_.Read(input_.data(), input_.size());
-        input_taken_ += got;
+        const std::size_t got = Take(input_.data(), input_.size());
         buffer_ = {input_.data(), got, 0};
       }
       const std::size_t before = output.pos;
@@ -218,11 +228,11 @@ class ZstdSource final : public ByteSource {
       }
       if (!at_end) unfinished_ = status != 0;
     }
+    TellWhatCannotBeRead();
     return output.pos;
   }
 
  private:
-  File file_;
   std::vector<char> input_;
   ZSTD_DStream* stream_;
   ZSTD_inBuffer buffer_{nullptr, 0, 0};
