@@ -43,6 +43,7 @@ enum class LossKind : std::uint8_t {
   kEnclosingStep,           // step marks that enclose other steps; they end where the next begins
   kRecordingHole,           // time between steps that are no neighbours; left out
   kMissingTable,            // a table or field that this analysis needs is not in the file
+  kCrowdedTable,            // more threads or streams than a trace can tell apart
   kUnclosedRange,           // a range that starts and never ends
   kDroppedByRecorder,       // the recording tool says that it dropped data
   // Of hone's own recordings:

@@ -63,7 +63,11 @@ std::uint16_t Builder::ThreadFor(std::int64_t pid, std::int64_t tid) {
     last_thread_ = found->second;
   } else {
     const std::size_t row = trace_.threads.size();
-    if (row < kMostRows) trace_.threads.push_back(Thread{ProcessFor(pid), tid, {}, 0, 0});
+    if (row < kMostRows) {
+      trace_.threads.push_back(Thread{ProcessFor(pid), tid, {}, 0, 0});
+    } else {
+      trace_.losses.Add(LossKind::kCrowdedTable, 1);
+    }
     last_thread_ = static_cast<std::uint16_t>(std::min(row, kMostRows - 1));
     threads_.emplace(key, last_thread_);
   }
@@ -103,7 +107,11 @@ std::uint16_t Builder::StreamFor(std::int64_t device_id, std::int64_t stream_id,
     last_stream_ = found->second;
   } else {
     const std::size_t row = trace_.streams.size();
-    if (row < kMostRows) trace_.streams.push_back(Stream{DeviceFor(device_id), process, stream_id});
+    if (row < kMostRows) {
+      trace_.streams.push_back(Stream{DeviceFor(device_id), process, stream_id});
+    } else {
+      trace_.losses.Add(LossKind::kCrowdedTable, 1);
+    }
     last_stream_ = static_cast<std::uint16_t>(std::min(row, kMostRows - 1));
     streams_.emplace(key, last_stream_);
   }

@@ -174,17 +174,21 @@ void CountStreamOverlap(Trace& trace) {
 // Innermost operator around each host slice, itself included.
 std::vector<RowId> InnermostOps(const HostSlices& host) {
   std::vector<RowId> ops(host.size(), kNoRow);
+  // The same for what comes later inside a slice. Starts ascend within a thread, so an operator
+  // that has ended for one slice has ended for the next: none is passed by twice.
+  std::vector<RowId> later(host.size(), kNoRow);
   for (RowId i = 0; i < host.size(); ++i) {
     if (host.kind[i] == SliceKind::kOp) {
       ops[i] = i;
     } else if (host.parent[i] != kNoRow) {
       // An operator that a crossing slice outlived launches nothing any more.
-      RowId op = ops[host.parent[i]];
+      RowId& op = later[host.parent[i]];
       while (op != kNoRow && host.end_ns(op) <= host.start_ns[i]) {
-        op = host.parent[op] == kNoRow ? kNoRow : ops[host.parent[op]];
+        op = host.parent[op] == kNoRow ? kNoRow : later[host.parent[op]];
       }
       ops[i] = op;
     }
+    later[i] = ops[i];
   }
   return ops;
 }

@@ -64,6 +64,30 @@ TEST_F(FinishTest, LinksWorkToItsCallAndTheInnermostOperator) {
   EXPECT_EQ(trace.losses[LossKind::kUnlinkedDeviceWork].time_ns, 5'000);
 }
 
+TEST_F(FinishTest, AnOperatorThatHasEndedLaunchesNothingForWhatGoesOn) {
+  Slice("outer", SliceKind::kOp, 0, 100'000);
+  Slice("ended", SliceKind::kOp, 10'000, 20'000);
+  Slice("range", SliceKind::kAnnotation, 15'000, 90'000);  // begins in it and goes on
+  Slice("launch", SliceKind::kApi, 16'000, 17'000, 1);
+  Slice("launch", SliceKind::kApi, 30'000, 31'000, 2);
+  Slice("launch", SliceKind::kApi, 40'000, 41'000, 3);
+  for (int id = 1; id <= 3; ++id) Work(50'000 + 1'000 * id, 50'500 + 1'000 * id, id);
+  const Trace trace = Done();
+  EXPECT_EQ(trace.HostName(trace.device.op[0]), "ended");
+  EXPECT_EQ(trace.HostName(trace.device.op[1]), "outer");
+  EXPECT_EQ(trace.HostName(trace.device.op[2]), "outer");
+}
+
+TEST_F(FinishTest, MoreThreadsThanCanBeToldApartAreCounted) {
+  constexpr int kMost = 65'534;
+  for (int tid = 0; tid < kMost + 3; ++tid) {
+    Slice("op", SliceKind::kOp, 1'000 * tid, 1'000 * tid + 500, 0, tid);
+  }
+  const Trace trace = Done();
+  EXPECT_EQ(trace.threads.size(), static_cast<std::size_t>(kMost));
+  EXPECT_EQ(trace.losses[LossKind::kCrowdedTable].count, 3U);
+}
+
 TEST_F(FinishTest, ExternalIdHelpsWhereTheCallIsMissingAndLosesAConflict) {
   Slice("named", SliceKind::kOp, 0, 10'000, 42);
   Slice("around", SliceKind::kOp, 20'000, 40'000, 43);
