@@ -45,6 +45,30 @@ TEST(Simulate, WithoutItsWaitTheHostGoesOn) {
   EXPECT_DOUBLE_EQ(SteadyStep(graph, plan), 200);  // now the device sets the pace
 }
 
+// Ten steps of 300 kernels of 10; the first begins with a pause of 10,000. A queue without end
+// would hide all of it, one of 1,022 launches hides what the device has to do meanwhile.
+TEST(Simulate, TheQueueOfAStreamHasAnEnd) {
+  SampleGraph sample({LaneKind::kThread, LaneKind::kStream});
+  constexpr int kSteps = 10, kKernels = 300, kPause = 10'000;
+  sample.Add(0, TaskKind::kHost, 0, kPause);
+  Nanos host = kPause, device = 0;
+  for (int i = 0; i < kSteps * kKernels; ++i) {
+    const TaskId launch = sample.Add(0, TaskKind::kLaunch, host, 2);
+    device = std::max(device, host + 1);
+    sample.Add(1, TaskKind::kKernel, device, 10, {{launch, true, 1}});
+    host += 2;
+    device += 10;
+  }
+  const Plan plan(sample.graph());
+  // Of the pause 1,022 kernels cover 10,220: nearly nothing is left of it. Of one ten times as long
+  // most is.
+  EXPECT_NEAR(SteadyStep(sample.graph(), plan), kSteps * kKernels * 10, 100);
+  Plan longer(sample.graph());
+  longer.duration_ns[0] = 10 * kPause;
+  EXPECT_NEAR(SteadyStep(sample.graph(), longer), kSteps * kKernels * 10 + 10 * kPause - 1'022 * 10,
+              100);
+}
+
 TEST(Simulate, StepsOfAWindowShareItsLength) {
   SampleGraph sample({LaneKind::kThread});
   for (int i = 0; i < 4; ++i) sample.Add(0, TaskKind::kHost, i * 100, 100);

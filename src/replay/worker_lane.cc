@@ -17,7 +17,8 @@ void AddWorkerLane(const GraphInput& input, Draft& draft) {
   if (waits.empty()) return;
   const double per_fetch =
       static_cast<double>(draft.window.length()) / static_cast<double>(waits.size());
-  if (static_cast<double>(UpperMedian(std::move(waits))) < kWorkersSetPace * per_fetch) return;
+  const double least = std::max(kWorkersSetPace * per_fetch, kReadyFetchNs.likely);
+  if (static_cast<double>(UpperMedian(std::move(waits))) < least) return;
   const auto lane = static_cast<std::uint16_t>(draft.lanes.size());
   draft.lanes.push_back({LaneKind::kWorkers, 0, draft.window.begin_ns});
   std::vector<Task> made;

@@ -3,12 +3,17 @@
 #pragma once
 
 #include "replay/draft.h"
+#include "replay/edit.h"
 
 namespace hone::replay {
 
-// When the median fetch waits for this share of the time between two fetches or more, the workers
-// set the pace; below it their speed cannot be seen. A few long waits (an epoch's end) do not
-// count.
+// What taking a ready batch from a worker costs the main thread. Measured with a ready queue: 0.1
+// ms pinned, up to 1 ms for a batch of 40 MB that the main thread still has to map.
+inline constexpr Range3 kReadyFetchNs = {1.0e6, 0.4e6, 0.1e6};
+
+// When the median fetch takes longer than a ready batch, and this share of the time between two
+// fetches or more, the workers set the pace; below it their speed cannot be seen. A few long waits
+// (an epoch's end) do not count.
 inline constexpr double kWorkersSetPace = 0.05;
 
 // After the host's lanes. Only for loaders with workers: a loader in the process itself is host

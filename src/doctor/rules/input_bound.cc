@@ -12,6 +12,7 @@
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "replay/edits/worker_restart.h"
+#include "replay/worker_lane.h"
 
 namespace hone::doctor {
 namespace {
@@ -126,10 +127,12 @@ SampledLine FindSampledLine(const replay::Model& model, bool in_workers) {
 constexpr std::uint64_t kLeastSamples = 5;
 constexpr double kLeastSampled = 0.2;
 
-// Steady steps in which a fetch takes kLeastShare of the step or more, as a share of all.
+// Steady steps in which a fetch takes longer than a ready batch, and kLeastShare of the step or
+// more, as a share of all.
 double WaitingSteps(const replay::Model& model) {
   const trace::HostSlices& host = model.trace().host;
-  const double least = kLeastShare * model.graph().measured_step_ns();
+  const double least =
+      std::max(kLeastShare * model.graph().measured_step_ns(), replay::kReadyFetchNs.likely);
   std::uint64_t waited = 0, fetches = 0;
   RowId last = kNoRow;
   for (const replay::Task& task : model.graph().tasks) {
@@ -278,6 +281,10 @@ Judgement JudgeInputBound(const Case& the_case) {
     return Judgement::Quiet();
   }
   const replay::Model& model = the_case.whatif->model();
+  // What workers had ready is only taken.
+  if (loader->mode == analyze::LoaderMode::kWorkers && WaitingSteps(model) == 0) {
+    return Judgement::Quiet();
+  }
 
   Finding finding;
   finding.id = "input-bound";

@@ -9,13 +9,11 @@
 
 #include "analyze/machine_counters.h"
 #include "replay/edits/edits.h"
+#include "replay/worker_lane.h"
 
 namespace hone::replay {
 namespace {
 
-// What taking a ready batch from a worker costs the main thread. Measured with a ready queue: 0.1
-// ms pinned, up to 1 ms for a batch of 40 MB that the main thread still has to map.
-constexpr Range3 kReadyFetchNs = {1.0e6, 0.4e6, 0.1e6};
 // More workers than this seldom help one program.
 constexpr double kMostWorkers = 16;
 // What making a batch takes in a worker, of what it took as recorded. The first is assumed. A
