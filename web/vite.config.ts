@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { defineConfig } from 'vitest/config';
 import { oneFile } from './build/one_file.js';
+import { STYLES, SYNTAX } from './src/model/browsers.js';
 
 export default defineConfig({
   plugins: [oneFile()],
   build: {
-    target: 'es2022',
+    target: SYNTAX,
     outDir: process.env['HONE_WEB_OUT'] ?? 'dist',
     emptyOutDir: false,
-    cssTarget: ['chrome123', 'firefox128', 'safari17.5'],
+    cssTarget: STYLES,
     cssCodeSplit: false,
     modulePreload: false,
     assetsInlineLimit: 1_000_000,

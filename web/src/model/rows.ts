@@ -3,6 +3,7 @@
 //
 // Everything a view indexes with is checked here once (linear, some milliseconds for a million
 // rows), so that no drawing code has to ask whether a string, a row or a cause exists.
+import { BROWSERS } from './browsers.js';
 import type { Column, PageTimeline } from './page.js';
 import { isAbsent } from './report.js';
 
@@ -271,7 +272,7 @@ export async function loadRows(
   if (typeof DecompressionStream === 'undefined') {
     throw new Error(
       'this browser cannot unpack the rows of the timeline (it has no DecompressionStream); ' +
-        'open the page with Chrome 80, Firefox 113, Safari 16.4 or later',
+        `open the page with ${BROWSERS} or later`,
     );
   }
   try {

@@ -118,5 +118,5 @@ export function formatState(state: PageState): string {
   if (state.flame !== START.flame) words.set('flame', state.flame);
   if (state.node) words.set('node', String(state.node));
   const text = words.toString();
-  return text === '' ? '' : `#${text.replaceAll('%2C', ',')}`;
+  return text === '' ? '' : `#${text.replace(/%2C/g, ',')}`;
 }

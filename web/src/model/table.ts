@@ -137,7 +137,7 @@ export function nextSort(sort: string, column: TableColumn): string {
 
 /** RFC 4180 with line feeds, the names of the report, unknown cells empty: as --csv writes. */
 export function csvOf(rows: Row[], columns: TableColumn[]): string {
-  const cell = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const cell = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
   const lines = [columns.map((column) => cell(column.key)).join(',')];
   for (const row of rows)
     lines.push(columns.map((column) => cell(textOf(row, column.key))).join(','));

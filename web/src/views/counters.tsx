@@ -59,7 +59,7 @@ function CounterChart({ counter }: { counter: Counter }) {
     () => [counter.time_ns.map((ns) => ns / 1e9), counter.value],
     [counter],
   );
-  const last = counter.value.at(-1);
+  const last = counter.value[counter.value.length - 1];
   const most = counter.value.reduce((a, b) => Math.max(a, b), -Infinity);
   const least = counter.value.reduce((a, b) => Math.min(a, b), Infinity);
   const note =

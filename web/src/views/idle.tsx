@@ -14,8 +14,8 @@ export function IdleCauses() {
   const rows = useMemo(() => {
     const list = (causes ?? []).filter((cause) => cause.ms > 0 || (cause.steady_ms ?? 0) > 0);
     const total = list.reduce((sum, cause) => sum + cause.ms, 0);
-    return list
-      .toSorted((a, b) => b.ms - a.ms)
+    return [...list]
+      .sort((a, b) => b.ms - a.ms)
       .map((cause): Row => ({ ...cause, share: total > 0 ? cause.ms / total : null }));
   }, [causes]);
   return (

@@ -56,7 +56,7 @@ function drawRoof(roof: Roof): Draw {
 function drawPoints(roof: Roof, picked: RoofPoint | null): Draw {
   return (plot, context) => {
     const most = roof.points[0]?.row.device_ms ?? 1;
-    for (const point of roof.points.toReversed()) {
+    for (const point of [...roof.points].reverse()) {
       const x = plot.valToPos(point.intensity, 'x', true);
       const y = plot.valToPos(point.tflops, 'y', true);
       const radius = radiusOf(point, most) * devicePixelRatio;
@@ -103,7 +103,7 @@ const ticks = (_: uPlot, values: number[]) =>
 export function RooflinePlot({ roof }: { roof: Roof }) {
   const [picked, setPicked] = useState<RoofPoint | null>(null);
   const data = useMemo<uPlot.AlignedData>(() => {
-    const sorted = roof.points.toSorted((a, b) => a.intensity - b.intensity);
+    const sorted = [...roof.points].sort((a, b) => a.intensity - b.intensity);
     return [sorted.map((point) => point.intensity), sorted.map((point) => point.tflops)];
   }, [roof]);
   const ranges = rangesOf(roof);

@@ -48,10 +48,10 @@ function hostileTrace(target: string): void {
   const text = gunzipSync(readFileSync(join(traces, 'tiny_bad_light.json.gz'))).toString('utf8');
   const name = /"cat": "kernel", "name": ("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
   if (!name) throw new Error('tiny_bad_light.json.gz has no kernel');
-  const hostile = text.replaceAll(`"name": ${name}`, () => `"name": ${JSON.stringify(HOSTILE)}`);
+  const hostile = text.split(`"name": ${name}`).join(`"name": ${JSON.stringify(HOSTILE)}`);
   writeFileSync(
     target,
-    hostile.replaceAll('"aten::mul"', () => JSON.stringify(`aten::${HOSTILE}`)),
+    hostile.replace(/"aten::mul"/g, () => JSON.stringify(`aten::${HOSTILE}`)),
   );
 }
 

@@ -30,7 +30,7 @@ test('kernels are sorted, filtered and gathered', async () => {
   const { page, done } = await open('resnet', '#tab=kernels');
   const table = page.getByRole('table', { name: 'kernels' });
   await table.getByRole('button', { name: 'count', exact: true }).click();
-  const counts = (await column(page, 'kernels', 4)).map((text) => Number(text.replaceAll(',', '')));
+  const counts = (await column(page, 'kernels', 4)).map((text) => Number(text.replace(/,/g, '')));
   expect(counts.length).toBeGreaterThan(10);
   expect(falls(counts)).toBe(true);
   await page.getByRole('searchbox').fill('memcpy -dtod');
@@ -39,7 +39,7 @@ test('kernels are sorted, filtered and gathered', async () => {
   expect(names.every((name) => /memcpy/i.test(name) && !/dtod/i.test(name))).toBe(true);
   await page.getByRole('searchbox').fill('');
   await page.getByRole('combobox').selectOption('class');
-  expect((await column(page, 'kernels', 1)).toSorted()).toEqual(['compute', 'copy']);
+  expect((await column(page, 'kernels', 1)).sort()).toEqual(['compute', 'copy']);
   await done();
 });
 

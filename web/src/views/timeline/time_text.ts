@@ -75,7 +75,7 @@ function workOf(templates: string): string | null {
  */
 export function shortKernel(name: string): string {
   if (!/[<(]/.test(name)) return name;
-  let bare = name.replace(/^void\s+/, '').replaceAll('(anonymous namespace)::', '');
+  let bare = name.replace(/^void\s+/, '').replace(/\(anonymous namespace\)::/g, '');
   const cut = bare.search(/[<(]/);
   const templates = bare[cut] === '<' ? bare.slice(cut) : '';
   if (cut > 0) bare = bare.slice(0, cut);
