@@ -150,9 +150,10 @@ class Judge {
       if (loss.count == 0) continue;
       const bool once = kind == LossKind::kTruncatedInput || kind == LossKind::kDamagedCompression;
       const std::string where = loss.first_detail.empty() ? "" : " (" + loss.first_detail + ")";
-      const std::string read = once ? fmt::format("; {} events before it were read",
-                                                  WithThousands(trace_.info.events_seen))
-                                    : "";
+      const std::string read =
+          once ? fmt::format("; {} before it {} read", Count(trace_.info.events_seen, "event"),
+                             trace_.info.events_seen == 1 ? "was" : "were")
+               : "";
       Add(Verdict::kPoor, fmt::format("{}{}{}; {}", CountedLoss(kind, loss.count), where, read,
                                       Describe(kind).help));
     }
@@ -283,9 +284,9 @@ class Judge {
                       RecordAgain(trace_.info, Lacking::kSteps)));
     }
     if (steps_.steady_count() < kMinSteadySteps) {
-      Add(Verdict::kPartial,
-          fmt::format("only {} steady step of {}; record at least {} steps after warm-up",
-                      steps_.steady_count(), steps_.steps.size(), kMinSteadySteps + 1));
+      Add(Verdict::kPartial, fmt::format("only {} of {}; record at least {} steps after warm-up",
+                                         Count(steps_.steady_count(), "steady step"),
+                                         steps_.steps.size(), kMinSteadySteps + 1));
     }
     Holes();
     WrongMarks();
@@ -423,7 +424,7 @@ class Judge {
     }
     if (launches == 0) return;
     Add(Verdict::kPoor,
-        fmt::format("no kernel records ({} launches seen); {}", WithThousands(launches),
+        fmt::format("no kernel records ({} seen); {}", Count(launches, "launch", "launches"),
                     trace_.info.format == trace::Format::kHone
                         ? "the losses say why"
                         : RecordAgain(trace_.info, Lacking::kDevice)));

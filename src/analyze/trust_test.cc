@@ -166,7 +166,7 @@ TEST_F(TrustTest, UnknownEventsByShare) {
 
 TEST_F(TrustTest, OneStepAndNoStep) {
   LinkedSteps(1, 1);
-  EXPECT_TRUE(Says(Judge(), Verdict::kPartial, "only 1 steady step of 1"));
+  EXPECT_TRUE(Says(Judge(), Verdict::kPartial, "only 1 steady step of 1;"));
   builder_ = trace::Builder();
   LinkedSteps(0, 2);
   EXPECT_TRUE(Says(Judge(), Verdict::kPartial, "no step marks"));

@@ -99,7 +99,9 @@ TEST(SteadySteps, SaysWhyThereAreNone) {
   EXPECT_NE(SteadySteps({}, -1, 0).why_not().find("no Python"), std::string::npos);
   EXPECT_NE(SteadySteps({Probe()}, -1, 0).why_not().find("hone.step()"), std::string::npos);
   const Known<Steps> few = SteadySteps({WithSteps(Lengths(5, 10))}, -1, 0);
-  EXPECT_NE(few.why_not().find("5 steps were seen"), std::string::npos) << few.why_not();
+  EXPECT_NE(few.why_not().find("5 steps seen"), std::string::npos) << few.why_not();
+  const Known<Steps> one = SteadySteps({WithSteps(Lengths(1, 10))}, -1, 0);
+  EXPECT_NE(one.why_not().find("1 step seen"), std::string::npos) << one.why_not();
 }
 
 TEST(SteadySteps, SamplesOfAllRanksCount) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "bench/probe.h"
 #include "stats/change_point.h"
 #include "stats/quantile.h"
@@ -154,10 +155,9 @@ Known<Steps> SteadySteps(const std::vector<Probe>& probes, std::int64_t given,
   steps.warmup = Warmup(series, given);
   const Window window = Choose(series, steps.warmup);
   if (window.last < window.first + kLeastSteady) {
-    return Absent::Absent(fmt::format(
-        "{} steps were seen and {} of them are warm-up: too few are left to measure; let it run "
-        "longer",
-        steps.count, steps.warmup));
+    return Absent::Absent(
+        fmt::format("{} seen, {} of warm-up: too few are left to measure; let it run longer",
+                    Count(steps.count, "step"), steps.warmup));
   }
   steps.warmup = window.first;
   Measure(series, window, steps);

@@ -15,6 +15,12 @@ std::string Times(double per_step) {
   return Fixed(per_step, whole ? 0 : per_step < 1 ? 2 : 1);
 }
 
+std::string Times(double per_step, std::string_view one, std::string_view many) {
+  const std::string times = Times(per_step);
+  if (times == "1") return fmt::format("1 {}", one);
+  return many.empty() ? fmt::format("{} {}s", times, one) : fmt::format("{} {}", times, many);
+}
+
 Places::Places(const Case& the_case)
     : case_(the_case), lineage_(the_case.trace), sites_(the_case.trace, lineage_) {}
 

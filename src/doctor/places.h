@@ -15,6 +15,8 @@ namespace hone::doctor {
 
 // How often a step: 2 -> "2", 0.25 -> "0.25", 12.5 -> "12.5".
 std::string Times(double per_step);
+// The same with its noun: "1 copy", "0.25 copies".
+std::string Times(double per_step, std::string_view one, std::string_view many = {});
 
 // For rules that fire: built once, O(host rows).
 class Places {

@@ -61,21 +61,20 @@ Judgement JudgeAllocatorChurn(const Case& the_case) {
   const DriverMemory memory = CountDriverMemory(model);
   if (memory.longest == trace::kNoRow) return Judgement::Quiet();
   const auto steps = static_cast<double>(model.graph().steps);
-  const auto a_step = [&](std::uint64_t count) {
-    return Times(static_cast<double>(count) / steps);
-  };
+  const auto a_step = [&](std::uint64_t count) { return static_cast<double>(count) / steps; };
 
   Finding finding;
   finding.id = "allocator-churn";
   finding.fix = {"allocator-churn"};
   finding.evidence.push_back(fmt::format(
-      "{} allocations and {} frees a step take {} ms of host time", a_step(memory.allocations),
-      a_step(memory.frees), ThreeDigits(static_cast<double>(memory.total_ns) / 1e6 / steps)));
+      "{} and {} a step take {} ms of host time", Times(a_step(memory.allocations), "allocation"),
+      Times(a_step(memory.frees), "free"),
+      ThreeDigits(static_cast<double>(memory.total_ns) / 1e6 / steps)));
   if (memory.frees_outside > 0) {
-    finding.evidence.push_back(fmt::format(
-        "{} of the frees stand outside any operator and wait for the device: {} ms a step",
-        a_step(memory.frees_outside),
-        ThreeDigits(static_cast<double>(memory.frees_outside_ns) / 1e6 / steps)));
+    finding.evidence.push_back(
+        fmt::format("{} outside any operator, waiting for the device: {} ms a step",
+                    Times(a_step(memory.frees_outside), "free"),
+                    ThreeDigits(static_cast<double>(memory.frees_outside_ns) / 1e6 / steps)));
   }
   Advise(the_case, memory, finding);
   finding.where.push_back(Places(the_case).Of(memory.longest));

@@ -40,13 +40,12 @@ Judgement JudgeAutotuneInLoop(const Case& the_case) {
   finding.fix = {"autotune-in-loop"};
   finding.title = "cuDNN tries its algorithms again because shapes change";
   const auto ms = [](Nanos ns) { return ThreeDigits(static_cast<double>(ns) / 1e6); };
-  finding.evidence.push_back(fmt::format("{} in {} of {}: {} ms of host time, {} kernels",
-                                         Count(searches.size(), "search", "searches"), steps.size(),
-                                         Count(model.graph().steps, "step"), ms(total),
-                                         WithThousands(kernels)));
-  finding.evidence.push_back(
-      fmt::format("the longest takes {} ms and {} kernels, a call without a search {} ms",
-                  ms(host.duration_ns[longest->op]), longest->kernels, ms(longest->calm_ns)));
+  finding.evidence.push_back(fmt::format(
+      "{} in {} of {}: {} ms of host time, {}", Count(searches.size(), "search", "searches"),
+      steps.size(), Count(model.graph().steps, "step"), ms(total), Count(kernels, "kernel")));
+  finding.evidence.push_back(fmt::format(
+      "the longest takes {} ms and {}, a call without a search {} ms",
+      ms(host.duration_ns[longest->op]), Count(longest->kernels, "kernel"), ms(longest->calm_ns)));
   // A single step may be the first sight of a shape.
   if (steps.size() == 1 && model.graph().steps > 1) finding.confidence = Confidence::kMedium;
   finding.where.push_back(places.Of(longest->op));

@@ -45,9 +45,9 @@ void BlameTheProgram(const Crowd& crowd, Finding& finding) {
         fmt::format("held back for {} of the steady steps", Percent(crowd.held)));
   }
   if (crowd.counted()) {
-    finding.evidence.push_back(fmt::format("{} threads want to run on {} cores",
+    finding.evidence.push_back(fmt::format("{} threads want to run on {}",
                                            Times(crowd.runnable.mean()),
-                                           Times(crowd.cores.mean())));
+                                           Times(crowd.cores.mean(), "core")));
   }
   const bool known = crowd.own && (crowd.own->complete || crowd.by_itself());
   if (known) {
@@ -88,15 +88,15 @@ void BlameOthers(const Crowd& crowd, Finding& finding) {
   // All cores are busy, so what the program did not get somebody else did.
   const double others = std::max(
       0.0, std::min(crowd.runnable.mean() - own.wanted(), crowd.cores.mean() - own.running));
-  finding.title = fmt::format("other programs on this machine take {} of {} cores", Times(others),
-                              Times(crowd.cores.mean()));
+  finding.title = fmt::format("other programs on this machine take {} of {}", Times(others),
+                              Times(crowd.cores.mean(), "core"));
   finding.confidence = Confidence::kMedium;
   finding.severity = crowd.lost() >= kMostlyWaiting && crowd.step ? Severity::kHigh
                      : crowd.lost() >= kMuchWaiting               ? Severity::kMedium
                                                                   : Severity::kLow;
-  finding.evidence.push_back(
-      fmt::format("{} threads want to run on {} cores, and {} of them are this program's",
-                  Times(crowd.runnable.mean()), Times(crowd.cores.mean()), Times(own.wanted())));
+  finding.evidence.push_back(fmt::format(
+      "{} threads want to run on {}, and {} of them are this program's",
+      Times(crowd.runnable.mean()), Times(crowd.cores.mean(), "core"), Times(own.wanted())));
   finding.evidence.push_back(
       fmt::format("its threads waited for a core {} of the time that they wanted one",
                   Percent(crowd.waited())));

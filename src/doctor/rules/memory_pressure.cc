@@ -59,8 +59,8 @@ Judgement JudgeMemoryPressure(const Case& the_case) {
     finding.fix = {"allocator-churn"};
     finding.title = "memory is full: the allocator flushes its cache to make room";
     finding.evidence.push_back(
-        fmt::format("{} operators a step free memory and then allocate it: {} ms of host time",
-                    Times(static_cast<double>(memory.retries) / steps),
+        fmt::format("memory is freed and allocated anew in {} a step: {} ms of host time",
+                    Times(static_cast<double>(memory.retries) / steps, "operator"),
                     ThreeDigits(static_cast<double>(memory.retries_ns) / 1e6 / steps)));
     finding.where.push_back(Places(the_case).Of(memory.retry));
     if (full == nullptr) finding.confidence = Confidence::kMedium;

@@ -2,6 +2,7 @@
 // observer-effect: the recorder slows what it watches.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "doctor/rules/rules.h"
 
 namespace hone::doctor {
@@ -34,8 +35,9 @@ Judgement JudgeObserverEffect(const Case& the_case) {
                   bare.low_ns / 1e6, bare.high_ns / 1e6));
   if (timed.bare_steps > 0) {
     finding.evidence.push_back(
-        fmt::format("{:.1f} ms a step, timed over {} steps right after the recording",
-                    measured / 1e6 * timed.bare_part(), timed.bare_steps));
+        fmt::format("{:.1f} ms a step, timed over {} right after the recording",
+                    measured / 1e6 * timed.bare_part(),
+                    Count(static_cast<std::uint64_t>(timed.bare_steps), "step")));
   }
   finding.evidence.push_back((*edit)->Scope(the_case.whatif->model()));
   finding.recoverable_ns = measured - bare.likely_ns;

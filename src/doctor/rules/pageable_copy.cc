@@ -57,10 +57,11 @@ Copies Collect(const replay::Model& model) {
 }
 
 void Explain(const replay::Model& model, const Copies& copies, double steps, Finding& finding) {
-  finding.evidence.push_back(fmt::format(
-      "{} copies a step, {} in all, hold the host for {} ms",
-      Times(static_cast<double>(copies.count) / steps), HumanBytes(copies.bytes / steps),
-      ThreeDigits(static_cast<double>(copies.host_ns) / 1e6 / steps)));
+  finding.evidence.push_back(
+      fmt::format("{} a step, {} in all: the host is held for {} ms",
+                  Times(static_cast<double>(copies.count) / steps, "copy", "copies"),
+                  HumanBytes(copies.bytes / steps),
+                  ThreeDigits(static_cast<double>(copies.host_ns) / 1e6 / steps)));
   if (copies.bytes > 0 && copies.total_ns > 0) {
     std::string rate = fmt::format(
         "they run at {} GB/s", ThreeDigits(copies.bytes / static_cast<double>(copies.total_ns)));

@@ -318,7 +318,7 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   std::string time = fmt::format("{} ms of a {} ms step ({:.0f} %)", ThreeDigits(gone / 1e6),
                                  ThreeDigits(model.graph().measured_step_ns() / 1e6), 100 * share);
   if (hotspot->times > 0) {
-    time += fmt::format(", in {} {} a step", Times(times), named ? "calls" : "pauses");
+    time += fmt::format(", in {} a step", Times(times, named ? "call" : "pause"));
   }
   finding.evidence.push_back(std::move(time));
   if (hotspot->computation != trace::kNoRow) {

@@ -104,8 +104,8 @@ std::string NoiseText(const diff::StepChange& step, const Style& style) {
   };
   const std::string steps =
       step.before_steps == step.after_steps
-          ? fmt::format("{} steady steps each", step.before_steps)
-          : fmt::format("{} and {} steady steps", step.before_steps, step.after_steps);
+          ? fmt::format("{} each", Count(step.before_steps, "steady step"))
+          : fmt::format("{} and {}", step.before_steps, Count(step.after_steps, "steady step"));
   return fmt::format(
       "the change{} lies between {} and {} ms (95 %), by {} and the {} that quiet runs differ by{}",
       step.by_mean ? " of the mean" : "", millis(step.range->low_ns), millis(step.range->high_ns),
@@ -149,7 +149,7 @@ std::vector<std::string> RunTexts(const DiffReport& report, const Style& style) 
   if (report.diff.step) {
     const std::size_t a = report.diff.step->before_steps, b = report.diff.step->after_steps;
     texts.push_back(a == b ? fmt::format("{} each", Count(a, "steady step"))
-                           : fmt::format("{} and {} steady steps", a, b));
+                           : fmt::format("{} and {}", a, Count(b, "steady step")));
   }
   const char* a = analyze::VerdictName(report.before.trust.verdict);
   const char* b = analyze::VerdictName(report.after.trust.verdict);

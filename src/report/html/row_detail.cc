@@ -95,7 +95,9 @@ std::string RowDetails::CollectiveText(const trace::Collective& collective) cons
                               Count(static_cast<std::uint64_t>(collective.in_elements), "element"),
                               trace_.Name(collective.dtype)));
   }
-  if (collective.group_size >= 0) AddPart(text, fmt::format("{} ranks", collective.group_size));
+  if (collective.group_size >= 0) {
+    AddPart(text, Count(static_cast<std::uint64_t>(collective.group_size), "rank"));
+  }
   return text;
 }
 

@@ -32,7 +32,10 @@ ObserverPlace PlaceOfObserver(const doctor::Diagnosis& diagnosis) {
 
 std::string ObserverSentence(const doctor::ReplayFacts& replay, const Style& style) {
   const std::string timed =
-      replay.timed_steps > 0 ? fmt::format(", by {} steps after it", replay.timed_steps) : "";
+      replay.timed_steps > 0
+          ? fmt::format(", by {} after it",
+                        Count(static_cast<std::uint64_t>(replay.timed_steps), "step"))
+          : "";
   return fmt::format(
       "the profiler slows this program: {} ms recorded, about {} ms without it ({}{}); gains count "
       "from there",

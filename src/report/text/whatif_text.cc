@@ -51,7 +51,9 @@ void WriteStepLines(const std::vector<StepLine>& lines, const Style& style, std:
 }
 
 std::string TimedText(std::int64_t steps) {
-  return steps > 0 ? fmt::format(", by {} steps timed after it", steps) : "";
+  return steps > 0 ? fmt::format(", by {} timed after it",
+                                 Count(static_cast<std::uint64_t>(steps), "step"))
+                   : "";
 }
 
 void WriteSteps(const WhatIfAnswer& answer, bool with_fixes, const Style& style,
