@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
+#include "analyze/api_class.h"
 #include "base/text.h"
 #include "trace/record_again.h"
 
@@ -42,13 +42,6 @@ constexpr double kHolesPartial = 0.1;
 // Ids that stand on several calls link work to the wrong one now and then.
 constexpr double kAmbiguousPartial = 0.01;
 
-std::string Percent(double share) {
-  const double percent = 100 * share;
-  return percent > 0 && percent < 0.1 ? "under 0.1 %"
-         : percent < 10               ? fmt::format("{:.1f} %", percent)
-                                      : fmt::format("{:.0f} %", percent);
-}
-
 double Share(double part, double all) { return all > 0 ? part / all : 0; }
 
 struct Tally {
@@ -75,7 +68,7 @@ bool CapturedElsewhere(const trace::Trace& trace, RowId work) {
 // the first step's own: that is the queue, not a loss, and no figure of a step holds it.
 DeviceLinks CountLinks(const trace::Trace& trace, const Steps& steps) {
   const trace::DeviceWork& device = trace.device;
-  std::vector<std::uint8_t> is_graph_launch(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
+  const ApiCalls calls(trace);
   DeviceLinks links;
   for (RowId i = 0; i < device.size(); ++i) {
     if (steps.device_clock && device.start_ns[i] < steps.steady_window.hull().begin_ns) continue;
@@ -85,14 +78,8 @@ DeviceLinks CountLinks(const trace::Trace& trace, const Steps& steps) {
     };
     add(links.all);
     const RowId api = device.api[i];
-    bool graph = device.graph[i] != 0 || device.kind[i] == WorkKind::kGraph;
-    if (api != kNoRow && !graph) {
-      std::uint8_t& known = is_graph_launch[static_cast<std::uint32_t>(trace.host.name[api])];
-      if (known == 0) {
-        known = trace.HostName(api).find("GraphLaunch") != std::string_view::npos ? 2 : 1;
-      }
-      graph = known == 2;
-    }
+    const bool graph = device.graph[i] != 0 || device.kind[i] == WorkKind::kGraph ||
+                       (api != kNoRow && calls[api] == ApiClass::kGraphLaunch);
     if (graph && !CapturedElsewhere(trace, i)) add(links.graph);
     if (api == kNoRow) add(device.op[i] == kNoRow ? links.nameless : links.no_call);
   }
@@ -189,11 +176,10 @@ class Judge {
               static_cast<double>(std::max(trace_.info.events_seen, unknown.count)));
     if (share <= kUnlinkedPartial) return;
     Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
-        fmt::format(
-            "{} of {} events ({}) are of a kind that hone does not read (first: {}); what they "
-            "stand for is missing below",
-            WithThousands(unknown.count), WithThousands(trace_.info.events_seen), Percent(share),
-            unknown.first_detail));
+        fmt::format("{} of {} events ({}) are of a kind that hone does not read (first: {}), so "
+                    "whatever they recorded is missing below",
+                    WithThousands(unknown.count), WithThousands(trace_.info.events_seen),
+                    Percent(share), unknown.first_detail));
   }
 
   // Times that cannot be: one is a recorder's slip, and the rest of its times may be as wrong.
@@ -408,19 +394,10 @@ class Judge {
 
   // Launches without any device record: the device side was not recorded, or was lost.
   void NoDevice() {
-    std::vector<std::uint8_t> is_launch(trace_.strings.size(), 0);
+    const ApiCalls calls(trace_);
     std::uint64_t launches = 0;
     for (RowId i = 0; i < trace_.host.size(); ++i) {
-      if (trace_.host.kind[i] != SliceKind::kApi) continue;
-      std::uint8_t& known = is_launch[static_cast<std::uint32_t>(trace_.host.name[i])];
-      if (known == 0) {
-        const std::string_view name = trace_.HostName(i);
-        known = name.find("LaunchKernel") != std::string_view::npos ||
-                        name.find("GraphLaunch") != std::string_view::npos
-                    ? 2
-                    : 1;
-      }
-      if (known == 2) ++launches;
+      if (calls[i] == ApiClass::kLaunch || calls[i] == ApiClass::kGraphLaunch) ++launches;
     }
     if (launches == 0) return;
     Add(Verdict::kPoor,

@@ -145,7 +145,7 @@ TEST_F(TrustTest, HolesAreSaidAndLowerTheTrustWhereTheyMayBeAStallOrAreMuch) {
   EXPECT_FALSE(Says(judged(400, "ProfilerStep#6"), Verdict::kPartial, "a hole"));
   EXPECT_FALSE(Says(judged(0, "ProfilerStep#6"), Verdict::kPartial, "a hole"));
   EXPECT_TRUE(Says(judged(400, "ProfilerStep#16"), Verdict::kPartial, "a hole of 400 ns between "));
-  EXPECT_TRUE(Says(judged(400, "ProfilerStep#16"), Verdict::kPartial, "36 % of the time"));
+  EXPECT_TRUE(Says(judged(400, "ProfilerStep#16"), Verdict::kPartial, "36.4 % of the time"));
   EXPECT_TRUE(Says(judged(70, "ProfilerStep#16"), Verdict::kGood, "a hole of 70 ns between "));
   EXPECT_FALSE(Says(judged(70, "ProfilerStep#16"), Verdict::kPartial, "a hole"));
   EXPECT_FALSE(Says(judged(0, "ProfilerStep#16"), Verdict::kGood, "a hole"));
@@ -181,7 +181,21 @@ TEST_F(TrustTest, HostOnlyIsFineUnlessItLaunches) {
   Host(10, 5, "cudaLaunchKernel", SliceKind::kApi, 1);
   const TrustFacts facts = Judge();
   EXPECT_EQ(facts.verdict, Verdict::kPoor);
-  EXPECT_TRUE(Says(facts, Verdict::kPoor, "no kernel records (1 launches seen)"));
+  EXPECT_TRUE(Says(facts, Verdict::kPoor, "no kernel records (1 launch seen)"));
+}
+
+TEST_F(TrustTest, LaunchesOfEveryVendorAreSeen) {
+  for (const char* call : {"cudaLaunchCooperativeKernel", "hipModuleLaunchKernel",
+                           "urEnqueueKernelLaunch", "cuGraphLaunch"}) {
+    builder_ = trace::Builder();
+    Steps(4);
+    Host(10, 5, call, SliceKind::kApi, 1);
+    EXPECT_TRUE(Says(Judge(), Verdict::kPoor, "no kernel records (1 launch seen)")) << call;
+  }
+  builder_ = trace::Builder();
+  Steps(4);
+  Host(10, 5, "cudaLaunchHostFunc", SliceKind::kApi, 1);  // runs on the host
+  EXPECT_EQ(Judge().verdict, Verdict::kGood);
 }
 
 TEST_F(TrustTest, WorstReasonFirst) {
