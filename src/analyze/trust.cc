@@ -15,6 +15,7 @@ namespace {
 
 using trace::kNoRow;
 using trace::Lacking;
+using trace::LossHelp;
 using trace::RecordAgain;
 using trace::RowId;
 using trace::SliceKind;
@@ -142,7 +143,7 @@ class Judge {
                              trace_.info.events_seen == 1 ? "was" : "were")
                : "";
       Add(Verdict::kPoor, fmt::format("{}{}{}; {}", CountedLoss(kind, loss.count), where, read,
-                                      Describe(kind).help));
+                                      LossHelp(trace_.info, kind)));
     }
     if (trace_.info.compression_damaged &&
         trace_.losses[LossKind::kDamagedCompression].count == 0) {
@@ -155,7 +156,7 @@ class Judge {
       Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
           fmt::format("{} of {} events ({}) could not be read and were left out; {}",
                       WithThousands(unreadable.count), WithThousands(seen), Percent(share),
-                      Describe(LossKind::kUnreadableEvent).help));
+                      LossHelp(trace_.info, LossKind::kUnreadableEvent)));
     }
     Unknown();
     ImpossibleTimes();
@@ -164,7 +165,7 @@ class Judge {
     if (missing.count > 0) {
       Add(Verdict::kPartial,
           fmt::format("{} (first: {}); {}", CountedLoss(LossKind::kMissingTable, missing.count),
-                      missing.first_detail, Describe(LossKind::kMissingTable).help));
+                      missing.first_detail, LossHelp(trace_.info, LossKind::kMissingTable)));
     }
   }
 
@@ -195,7 +196,7 @@ class Judge {
       const std::string where = loss.first_detail.empty() ? "" : ", first " + loss.first_detail;
       Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
           fmt::format("{} of {} {} ({}{}); {}", WithThousands(loss.count), WithThousands(seen),
-                      Describe(kind).what, Percent(share), where, Describe(kind).help));
+                      Describe(kind).what, Percent(share), where, LossHelp(trace_.info, kind)));
     }
   }
 
@@ -207,7 +208,7 @@ class Judge {
         fmt::format("{} of {} pieces of device work ({}) start before the call that launched them "
                     "({}); launch delays and idle causes are wrong there; {}",
                     WithThousands(early.count), WithThousands(work), Percent(share),
-                    early.first_detail, Describe(LossKind::kStartsBeforeLaunch).help));
+                    early.first_detail, LossHelp(trace_.info, LossKind::kStartsBeforeLaunch)));
   }
 
   void Links() {
@@ -218,23 +219,22 @@ class Judge {
     if (nameless > kUnlinkedPartial) {
       const bool no_host = facts_.present.api_calls == 0 && facts_.present.ops == 0;
       Add(nameless > kUnlinkedPoor ? Verdict::kPoor : Verdict::kPartial,
-          fmt::format(
-              "{} of {} pieces of device work ({} of device time) {}; op tables leave them "
-              "out; {}",
-              WithThousands(links.nameless.count), WithThousands(links.all.count),
-              Percent(nameless),
-              no_host ? "have no host side, the file holds none"
-                      : "were launched outside the recorded window",
-              no_host ? "record CPU activity too" : Describe(LossKind::kUnlinkedDeviceWork).help));
+          fmt::format("{} of {} pieces of device work ({} of device time) {}; op tables leave them "
+                      "out; {}",
+                      WithThousands(links.nameless.count), WithThousands(links.all.count),
+                      Percent(nameless),
+                      no_host ? "have no host side, the file holds none"
+                              : "were launched outside the recorded window",
+                      no_host ? RecordAgain(trace_.info, Lacking::kCalls)
+                              : LossHelp(trace_.info, LossKind::kUnlinkedDeviceWork)));
     }
     const double no_call = Share(links.no_call.time, links.all.time);
     if (no_call > kUnlinkedPartial) {
       Add(Verdict::kPartial,
           fmt::format("{} of {} pieces of device work ({} of device time) have an operator but no "
-                      "launching call; launch delays and idle causes leave them out; record the "
-                      "CUDA runtime too",
+                      "launching call; launch delays and idle causes leave them out; {}",
                       WithThousands(links.no_call.count), WithThousands(links.all.count),
-                      Percent(no_call)));
+                      Percent(no_call), RecordAgain(trace_.info, Lacking::kCalls)));
     }
     const double graph = Share(links.graph.time, links.all.time);
     if (graph > kGraphPartial) {
@@ -252,7 +252,7 @@ class Judge {
       Add(Verdict::kPartial,
           fmt::format("{} of {} launching calls ({}) share their correlation id with another; {}",
                       WithThousands(ambiguous), WithThousands(facts_.present.api_calls),
-                      Percent(share), Describe(LossKind::kAmbiguousCorrelation).help));
+                      Percent(share), LossHelp(trace_.info, LossKind::kAmbiguousCorrelation)));
     }
   }
 
@@ -307,9 +307,8 @@ class Judge {
     const double share = Share(static_cast<double>(total), static_cast<double>(all));
     std::string then;
     if (nothing) {
-      then =
-          "; nothing was recorded in it: record again if the program stalled there, "
-          "with_stack=True shows where";
+      then = "; nothing was recorded in it: record again if the program stalled there, ";
+      then += RecordAgain(trace_.info, Lacking::kStall);
     } else if (share > kHolesPartial) {
       then = fmt::format(
           " alone: {} of the time from the first to the last is in none of them; record steps that "
@@ -329,7 +328,8 @@ class Judge {
                       "begins; {}",
                       WithThousands(marks.count), WithThousands(marks.of), marks.name,
                       HumanDuration(marks.length_ns), marks.count == 1 ? "encloses" : "enclose",
-                      marks.count == 1 ? "is" : "are", Describe(LossKind::kEnclosingStep).help));
+                      marks.count == 1 ? "is" : "are",
+                      LossHelp(trace_.info, LossKind::kEnclosingStep)));
     }
     if (!steps_.stats || steps_.steady_count() < kStepsToJudge) return;
     const auto longest = std::max_element(
@@ -374,7 +374,7 @@ class Judge {
     if (const LossCount& open = trace_.losses[LossKind::kProcessKilled]; open.count > 0) {
       Add(Verdict::kGood,
           fmt::format("{} ({}); {}", CountedLoss(LossKind::kProcessKilled, open.count),
-                      open.first_detail, Describe(LossKind::kProcessKilled).help));
+                      open.first_detail, LossHelp(trace_.info, LossKind::kProcessKilled)));
     }
     const auto of_events = [&](std::uint64_t count) {
       return Share(static_cast<double>(count),
@@ -388,7 +388,8 @@ class Judge {
       if (kind == LossKind::kNotRecorded && share <= kUnlinkedPartial) continue;
       const std::string where = loss.first_detail.empty() ? "" : " (" + loss.first_detail + ")";
       Add(share > kUnreadablePoor ? Verdict::kPoor : Verdict::kPartial,
-          fmt::format("{}{}; {}", CountedLoss(kind, loss.count), where, Describe(kind).help));
+          fmt::format("{}{}; {}", CountedLoss(kind, loss.count), where,
+                      LossHelp(trace_.info, kind)));
     }
   }
 

@@ -198,6 +198,31 @@ TEST_F(TrustTest, LaunchesOfEveryVendorAreSeen) {
   EXPECT_EQ(Judge().verdict, Verdict::kGood);
 }
 
+TEST_F(TrustTest, EachRecorderIsAskedForWhatIsMissing) {
+  const auto judged = [&](trace::Format format, bool host) {
+    builder_ = trace::Builder();
+    if (host) {
+      LinkedSteps(6, 6);
+    } else {
+      Steps(6);
+    }
+    for (int i = 0; i < 6; ++i) Kernel(i * 100 + 90, 9, 900 + i);
+    builder_.trace().info.format = format;
+    return Judge();
+  };
+  using trace::Format;
+  EXPECT_TRUE(Says(judged(Format::kKineto, false), Verdict::kPoor,
+                   "the file holds none; op tables leave them out; record with activities=["));
+  EXPECT_TRUE(Says(judged(Format::kNsys, false), Verdict::kPoor,
+                   "op tables leave them out; record with nsys profile --trace=cuda,nvtx"));
+  EXPECT_TRUE(Says(judged(Format::kHone, false), Verdict::kPoor,
+                   "op tables leave them out; record with hone run, without --collect"));
+  EXPECT_TRUE(Says(judged(Format::kKineto, true), Verdict::kPartial,
+                   "op tables leave them out; add a warm-up to the profiler schedule"));
+  EXPECT_TRUE(Says(judged(Format::kHone, true), Verdict::kPartial,
+                   "op tables leave them out; record more steps"));
+}
+
 TEST_F(TrustTest, WorstReasonFirst) {
   LinkedSteps(1, 1);
   builder_.trace().losses.Add(LossKind::kDroppedByRecorder, 12);

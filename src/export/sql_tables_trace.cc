@@ -4,6 +4,7 @@
 
 #include "base/loss.h"
 #include "export/sql_table_words.h"
+#include "trace/record_again.h"
 
 namespace hone::exporter {
 namespace {
@@ -76,7 +77,9 @@ SqlTable LossTable() {
        {"what", kText, "in words",
         [](const SqlRank& r, RowId i) { return r.Text(Describe(LossOf(r, i).kind).what); }},
        {"help", kText, "the way out",
-        [](const SqlRank& r, RowId i) { return r.Text(Describe(LossOf(r, i).kind).help); }},
+        [](const SqlRank& r, RowId i) {
+          return r.Text(trace::LossHelp(r.trace().info, LossOf(r, i).kind));
+        }},
        {"first", kText, "the first occurrence",
         [](const SqlRank& r, RowId i) { return r.Text(LossOf(r, i).detail); }}});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables about the job as a whole: collectives, ranks, losses.
 #include "report/tables.h"
+#include "trace/record_again.h"
 
 namespace hone::report {
 
@@ -42,7 +43,8 @@ Known<Table> LossesTable(const Report& report) {
     const LossInfo& info = Describe(row.kind);
     table.Add({std::string_view(info.id), std::string_view(SeverityName(info.severity)),
                CountCell(row.count), CellOf(row.time_share), TextCell(row.detail),
-               std::string_view(info.what), std::string_view(info.help)});
+               std::string_view(info.what),
+               std::string_view(trace::LossHelp(report.leading().trace.info, row.kind))});
   }
   return table;
 }

@@ -16,6 +16,8 @@ const char* WithHone(Lacking what) {
     case Lacking::kMemory: return "record with hone run --collect memory,ops,cuda,python";
     case Lacking::kSteps: return "call hone.step() once an iteration";
     case Lacking::kGrids: return "record with hone run without CUDA graphs";
+    case Lacking::kCalls: return "record with hone run, without --collect";
+    case Lacking::kStall: return "hone run --stack-hz 100 shows where";
   }
   HONE_CHECK(false);
 }
@@ -30,6 +32,8 @@ const char* WithNsys(Lacking what) {
     case Lacking::kMemory: return "Nsight Systems has none of it; record with hone run";
     case Lacking::kSteps: return "put torch.cuda.nvtx.range(\"step N\") around an iteration";
     case Lacking::kGrids: return "record with nsys profile --cuda-graph-trace=node";
+    case Lacking::kCalls: return "record with nsys profile --trace=cuda,nvtx";
+    case Lacking::kStall: return "Nsight Systems does not say where, hone run does";
   }
   HONE_CHECK(false);
 }
@@ -38,12 +42,14 @@ const char* WithTorch(Lacking what) {
   switch (what) {
     case Lacking::kDevice:
     case Lacking::kOperators:
+    case Lacking::kCalls:
       return "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]";
     case Lacking::kShapes: return "record with record_shapes=True";
     case Lacking::kStacks: return "record with with_stack=True";
     case Lacking::kMemory: return "record with profile_memory=True";
     case Lacking::kSteps: return "call prof.step() once an iteration";
     case Lacking::kGrids: return "record with ProfilerActivity.CUDA";
+    case Lacking::kStall: return "with_stack=True shows where";
   }
   HONE_CHECK(false);
 }
@@ -57,6 +63,28 @@ const char* RecordAgain(const TraceInfo& info, Lacking what) {
     case Format::kKineto: return WithTorch(what);
   }
   HONE_CHECK(false);
+}
+
+const char* LossHelp(const TraceInfo& info, LossKind kind) {
+  const bool torch = info.format == Format::kKineto;
+  const bool nsys = info.format == Format::kNsys;
+  switch (kind) {
+    case LossKind::kUnreadableEvent:
+      if (torch) return "the writer produced invalid JSON; a newer PyTorch fixes most causes";
+      break;
+    case LossKind::kUnlinkedDeviceWork:
+      if (torch)
+        return "add a warm-up to the profiler schedule, or synchronize before recording starts";
+      break;
+    case LossKind::kGraphUnattributed:
+      if (torch) return "record with a PyTorch that writes graph node ids, or without CUDA graphs";
+      break;
+    case LossKind::kGraphOpaque:
+      if (nsys) return "record with nsys profile --cuda-graph-trace=node to see their kernels";
+      break;
+    default: break;
+  }
+  return Describe(kind).help;
 }
 
 std::string RecordSteps(const TraceInfo& info, std::uint64_t steps) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/loss.h"
 #include "trace/trace.h"
 
 namespace hone::trace {
@@ -16,7 +17,9 @@ enum class Lacking : std::uint8_t {
   kStacks,
   kMemory,
   kSteps,
-  kGrids
+  kGrids,
+  kCalls,  // the host's side of device work: its operators and launching calls
+  kStall   // what the program did where nothing was recorded
 };
 
 // What a recording that ended too early asks for.
@@ -25,5 +28,8 @@ const char* RecordEpochEnd(const TraceInfo& info);
 
 // The clause that ends a sentence about what is missing: "record with with_stack=True".
 const char* RecordAgain(const TraceInfo& info, Lacking what);
+
+// The way out of a loss: Describe(kind).help, or what this recorder in particular can do about it.
+const char* LossHelp(const TraceInfo& info, LossKind kind);
 
 }  // namespace hone::trace
