@@ -12,6 +12,7 @@
 #include "cli/bench_progress.h"
 #include "cli/work_folder.h"
 #include "record/installation.h"
+#include "report/bench/bench_html.h"
 #include "report/bench/bench_svg.h"
 #include "report/bench/bench_text.h"
 

@@ -72,7 +72,9 @@ class Files(harness.Case):
         self.assertIn("| wall time |", out)
         self.assertIn("`sh -c exit 0 # <&>|`", out)
         xml.dom.minidom.parse(str(self.folder / "a.svg"))
-        self.assertIn("&lt;&amp;&gt;", (self.folder / "a.html").read_text())
+        page = (self.folder / "a.html").read_text()
+        self.assertIn("&lt;&amp;&gt;", page)
+        self.assertIn("Content-Security-Policy", page)
 
 
 class Failures(harness.Case):

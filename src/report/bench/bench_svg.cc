@@ -163,33 +163,4 @@ std::string Svg(const Benchmark& benchmark) {
 
 void WriteBenchSvg(const Benchmark& benchmark, std::ostream& out) { out << Svg(benchmark); }
 
-void WriteBenchHtml(const Benchmark& benchmark, std::ostream& out) {
-  out << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>hone bench"
-         "</title>\n<style>:root{color-scheme:light dark}body{font:15px/1.5 sans-serif;max-width:"
-         "800px;margin:2em auto;padding:0 1em}table{border-collapse:collapse}td,th{padding:.15em "
-         "1em .15em 0;text-align:right}td:first-child,th:first-child,td:last-child{text-align:left}"
-         "td:last-child{color:#777}code{white-space:pre-wrap}</style></head>\n<body>\n";
-  out << Svg(benchmark);
-  for (const Comparison& comparison : benchmark.comparisons) {
-    for (const std::string& reason : Reasons(benchmark, comparison)) {
-      out << "<p>" << XmlText(reason) << "</p>\n";
-    }
-  }
-  out << "<table><tr><th></th>";
-  for (const bench::Arm& arm : benchmark.arms) out << "<th>" << XmlText(arm.name) << "</th>";
-  out << "<th></th></tr>\n";
-  for (const BenchRow& row : BenchRows(benchmark)) {
-    out << "<tr><td>" << XmlText(row.label) << "</td>";
-    for (const std::string& cell : row.cells) out << "<td>" << XmlText(cell) << "</td>";
-    out << "<td>" << XmlText(row.note) << "</td></tr>\n";
-  }
-  out << "</table>\n";
-  for (const std::string& remark : Remarks(benchmark)) out << "<p>" << XmlText(remark) << "</p>\n";
-  for (const bench::Arm& arm : benchmark.arms) {
-    out << "<p><b>" << XmlText(arm.name) << "</b> <code>" << XmlText(CommandText(arm))
-        << "</code></p>\n";
-  }
-  out << "</body></html>\n";
-}
-
 }  // namespace hone::report

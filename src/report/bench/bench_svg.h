@@ -10,7 +10,5 @@ namespace hone::report {
 
 // A whole SVG document; text only, no script, readable on light and dark pages.
 void WriteBenchSvg(const bench::Benchmark& benchmark, std::ostream& out);
-// The verdict, the picture and the table on one page that needs nothing else.
-void WriteBenchHtml(const bench::Benchmark& benchmark, std::ostream& out);
 
 }  // namespace hone::report

@@ -10,6 +10,8 @@
 #include "base/utf8.h"
 #include "report/diff/diff_rows.h"
 #include "report/diff/diff_words.h"
+#include "report/html/static_page.h"
+#include "report/html/xml_text.h"
 #include "report/version.h"
 
 namespace hone::report {
@@ -18,37 +20,6 @@ namespace {
 constexpr std::size_t kCauses = 5;
 // Rows of the folded tables: what is below changes by less than a page can show.
 constexpr std::size_t kRows = 500;
-
-// No script may run and nothing may be loaded, whatever stands in the data.
-constexpr const char* kHead = R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
-:root { color-scheme: light dark; --ink: #1c2024; --faint: #60666d; --line: #d9dde1; --page: #fff;
-  --good: #15803d; --bad: #b91c1c; --warn: #a16207; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --faint: #9aa1a8; --line: #343a40;
-  --page: #15181b; --good: #4ade80; --bad: #f87171; --warn: #facc15; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page);
-  max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.9rem; margin: 0 0 .2rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .4rem; }
-p { margin: .2rem 0; } .faint, small { color: var(--faint); }
-.good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .25rem .5rem; border-bottom: 1px solid var(--line);
-  vertical-align: top; white-space: nowrap; }
-@media (min-width: 40rem) { th:not(:first-child) { width: 6rem; } }
-th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere; }
-tr.sum td { font-weight: 600; border-top: 2px solid var(--line); }
-code { font: .85em ui-monospace, monospace; color: var(--faint); overflow-wrap: anywhere; }
-svg { width: 100%; height: auto; display: block; } svg text { font: 13px system-ui, sans-serif; }
-.key { display: inline-block; width: .75rem; height: .75rem; margin-right: .4rem; }
-summary { cursor: pointer; font-size: 1.1rem; font-weight: 600; margin: 2rem 0 .4rem; }
-@media print { details { display: block; } body { margin: 0; } }
-</style>
-)";
 
 const char* ToneClass(Tone tone) {
   switch (tone) {
@@ -88,8 +59,8 @@ class HtmlDiff {
 
   void Write() {
     const std::string verdict = VerdictText(diff_);
-    out_ << kHead << "<title>hone diff: " << HtmlText(verdict) << "</title>\n</head>\n<body>\n";
-    out_ << "<h1 class=\"" << ToneClass(ToneOf(diff_)) << "\">" << HtmlText(verdict) << "</h1>\n";
+    BeginPage("hone diff: " + verdict, out_);
+    out_ << "<h1 class=\"" << ToneClass(ToneOf(diff_)) << "\">" << XmlText(verdict) << "</h1>\n";
     if (diff_.step) {
       Paragraph(StepText(*diff_.step, style_) + "; " + NoiseText(*diff_.step, style_), "");
     }
@@ -107,16 +78,15 @@ class HtmlDiff {
       WriteKernels();
     }
     out_ << "<p class=\"faint\">hone diff" << (report_.stable ? "" : ", hone ")
-         << HtmlText(report_.stable ? "" : Version())
-         << "; hone help diff says what the numbers mean.</p>\n</body>\n</html>\n";
+         << XmlText(report_.stable ? "" : Version())
+         << "; hone help diff says what the numbers mean.</p>\n";
+    EndPage(out_);
   }
 
  private:
   std::string Millis(Nanos time) const { return Fixed(ToMillis(time), decimals_); }
 
-  void Paragraph(const std::string& text, const char* css) {
-    out_ << "<p class=\"" << css << "\">" << HtmlText(text) << "</p>\n";
-  }
+  void Paragraph(const std::string& text, const char* css) { WriteParagraph(text, css, out_); }
 
   void WriteNotes() {
     const std::string lead = LeadText(report_);
@@ -154,14 +124,15 @@ class HtmlDiff {
       out_ << fmt::format(
           "<rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"36\" fill=\"{}\">"
           "<title>{}: {} ms</title></rect>\n",
-          x, y, width, colors_[i], HtmlText(parts_[i].label), Millis(time));
+          x, y, width, colors_[i], XmlText(parts_[i].label), Millis(time));
       x += width;
     }
   }
 
   void WriteBars() {
     out_ << "<h2>where a " << UnitWord(diff_) << " goes</h2>\n"
-         << "<svg viewBox=\"0 0 1000 96\" role=\"img\" aria-label=\"before and after, stacked; the "
+         << "<svg class=\"bars\" viewBox=\"0 0 1000 96\" role=\"img\" aria-label=\"before and "
+            "after, stacked; the "
             "table below has the numbers\">\n";
     WriteBar(&diff::Change::before_ns, "before", 2);
     WriteBar(&diff::Change::after_ns, "after", 52);
@@ -169,7 +140,7 @@ class HtmlDiff {
     Header("ms");
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       Row(fmt::format("<span class=\"key\" style=\"background:{}\"></span>{}", colors_[i],
-                      HtmlText(parts_[i].label)),
+                      XmlText(parts_[i].label)),
           parts_[i].time);
     }
     Row(diff_.basis == diff::Basis::kStep ? "mean step" : "one second", *diff_.total,
@@ -178,7 +149,7 @@ class HtmlDiff {
   }
 
   void Header(const std::string& title) {
-    out_ << "<table>\n<tr><th scope=\"col\">" << HtmlText(title)
+    out_ << "<table>\n<tr><th scope=\"col\">" << XmlText(title)
          << "</th><th scope=\"col\">before</th><th scope=\"col\">after</th><th "
             "scope=\"col\">change</th></tr>\n";
   }
@@ -198,8 +169,8 @@ class HtmlDiff {
     out_ << "<h2>" << CausesTitle(diff_) << "</h2>\n";
     Header(fmt::format("ms a {}", UnitWord(diff_)));
     for (const CauseRow& row : ShownCauses(diff_, kCauses, style_)) {
-      std::string label = HtmlText(row.label);
-      if (!row.story.empty()) label += "<br><code>" + HtmlText(row.story) + "</code>";
+      std::string label = XmlText(row.label);
+      if (!row.story.empty()) label += "<br><code>" + XmlText(row.story) + "</code>";
       Row(label, row.time);
     }
     out_ << "</table>\n";
@@ -212,8 +183,8 @@ class HtmlDiff {
       if (!figure.before && !figure.after) continue;
       const FigureText row = Shown(figure, style_);
       out_ << fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                          HtmlText(row.text), HtmlText(row.before), HtmlText(row.after),
-                          HtmlText(row.change));
+                          XmlText(row.text), XmlText(row.before), XmlText(row.after),
+                          XmlText(row.change));
     }
     out_ << "</table>\n";
   }
@@ -229,7 +200,7 @@ class HtmlDiff {
     Fold("operators", diff_.ops.size());
     for (std::size_t i = 0; i < std::min(diff_.ops.size(), kRows); ++i) {
       const diff::OpChange& op = diff_.ops[i];
-      Row(HtmlText(OpName(diff_, op, style_)) + "<br><code>" + HtmlText(Story(diff_, op, style_)) +
+      Row(XmlText(OpName(diff_, op, style_)) + "<br><code>" + XmlText(Story(diff_, op, style_)) +
               "</code>",
           op.time);
     }
@@ -241,12 +212,12 @@ class HtmlDiff {
     Fold("kernels", diff_.places.size());
     for (std::size_t i = 0; i < std::min(diff_.places.size(), kRows); ++i) {
       const diff::PlaceChange& place = diff_.places[i];
-      std::string label = HtmlText(PlaceText(diff_, place, style_));
+      std::string label = XmlText(PlaceText(diff_, place, style_));
       if (place.fate != diff::Fate::kReplaced) {
-        label += "<br><code>" + HtmlText(ElideMiddle(KernelName(diff_, place, style_), 160, true)) +
+        label += "<br><code>" + XmlText(ElideMiddle(KernelName(diff_, place, style_), 160, true)) +
                  "</code>";
       }
-      Row(label + "<br><code>" + HtmlText(Story(diff_, place, style_)) + "</code>",
+      Row(label + "<br><code>" + XmlText(Story(diff_, place, style_)) + "</code>",
           {place.before.exposed_ns, place.after.exposed_ns});
     }
     out_ << "</table>\n</details>\n";
@@ -262,21 +233,6 @@ class HtmlDiff {
 };
 
 }  // namespace
-
-std::string HtmlText(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      case '\'': safe += "&#39;"; break;
-      default: safe += c;
-    }
-  }
-  return safe;
-}
 
 void WriteDiffHtml(const DiffReport& report, std::ostream& out) { HtmlDiff(report, out).Write(); }
 

@@ -13,6 +13,7 @@ std::string XmlText(std::string_view text) {
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
       default: out.push_back(c);
     }
   }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/bench/bench_svg.h"
+#include "report/html/static_page.h"
 #include "report/html/xml_text.h"
 #include "report/tune/tune_report.h"
 #include "report/tune/tune_table.h"
@@ -15,24 +16,6 @@ namespace hone::report {
 namespace {
 
 using tune::TuneResult;
-
-constexpr const char* kStyle =
-    ":root{color-scheme:light dark;--bar:#2f6fb3;--faint:#666}"
-    "@media(prefers-color-scheme:dark){:root{--bar:#7db4ee;--faint:#aaa}}"
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em}"
-    "h1{font-size:1.4em;margin-bottom:.2em}h2{font-size:1.1em;margin-top:2em}"
-    ".f{color:var(--faint)}.scroll{overflow-x:auto}"
-    "table{border-collapse:collapse;width:100%}"
-    "td,th{padding:.3em .8em .3em 0;text-align:right;vertical-align:top}"
-    "td:first-child,th:first-child,td:last-child,th:last-child{text-align:left}"
-    "tr{border-bottom:1px solid #8884}"
-    ".bar{height:.9em;background:var(--bar);min-width:1px}"
-    "pre{background:#8882;padding:.6em;overflow-x:auto}code{font-family:ui-monospace,monospace}";
-
-void Paragraph(std::string_view text, const char* kind, std::ostream& out) {
-  out << "<p" << (*kind == '\0' ? "" : fmt::format(" class=\"{}\"", kind)) << '>' << XmlText(text)
-      << "</p>\n";
-}
 
 void WriteCode(std::string_view code, std::ostream& out) {
   out << "<pre><code>";
@@ -59,7 +42,7 @@ void WriteBars(const TuneResult& result, const TuneTable& table, std::ostream& o
     if (row.row != nullptr) most = std::max(most, row.row->cumulative_rate.value_or(0));
   }
   if (!(most > 0)) return;
-  out << "<table>\n";
+  out << "<table class=\"words\">\n";
   for (const TuneTableRow& row : table.adopted) {
     const double rate =
         row.row == nullptr ? result.baseline_rate : row.row->cumulative_rate.value_or(0);
@@ -74,7 +57,7 @@ void WriteBars(const TuneResult& result, const TuneTable& table, std::ostream& o
 void WriteTables(const TuneResult& result, std::ostream& out) {
   const TuneTable table = MakeTuneTable(result);
   if (table.adopted.size() > 1) WriteBars(result, table, out);
-  out << "<h2>everything that was tried</h2>\n<div class=\"scroll\"><table>\n";
+  out << "<h2>everything that was tried</h2>\n<div class=\"scroll\"><table class=\"words\">\n";
   WriteRow({"optimization", std::string(RateUnit(result)), "alone", "total", "predicted",
             "peak memory", "loss", "verdict"},
            "th", out);
@@ -93,14 +76,15 @@ void WriteTables(const TuneResult& result, std::ostream& out) {
   for (const TuneTableRow& row : table.adopted) {
     if (row.row == nullptr) continue;
     out << "<h2>" << XmlText(row.name) << "</h2>\n";
-    Paragraph(fmt::format("{}", fmt::join(TuneEvidence(*row.row, plain), " · ")), "f", out);
-    if (!row.row->candidate.where.empty()) Paragraph(row.row->candidate.where, "f", out);
+    WriteParagraph(fmt::format("{}", fmt::join(TuneEvidence(*row.row, plain), " · ")), "faint",
+                   out);
+    if (!row.row->candidate.where.empty()) WriteParagraph(row.row->candidate.where, "faint", out);
     if (!row.row->candidate.code.empty()) WriteCode(row.row->candidate.code, out);
   }
 }
 
 void WriteBatches(const TuneResult& result, std::ostream& out) {
-  out << "<div class=\"scroll\"><table>\n";
+  out << "<div class=\"scroll\"><table class=\"words\">\n";
   WriteRow({"batch size", "batch", "samples/s", "step", "peak memory", ""}, "th", out);
   std::size_t i = 0;
   for (const TuneBatchRow& row : MakeBatchTable(result)) {
@@ -111,25 +95,25 @@ void WriteBatches(const TuneResult& result, std::ostream& out) {
 }
 
 void WriteRest(const TuneResult& result, std::ostream& out) {
-  if (!result.inapplicable.empty()) out << "<h2>nothing to do here</h2>\n<table>\n";
+  if (!result.inapplicable.empty()) out << "<h2>nothing to do here</h2>\n<table class=\"words\">\n";
   for (const auto& [why, names] : TuneInapplicable(result)) WriteRow({names, why}, "td", out);
   if (!result.inapplicable.empty()) out << "</table>\n";
   if (!result.advice.empty()) out << "<h2>worth a try by hand</h2>\n";
   for (const tune::Advice& advice : result.advice) {
-    Paragraph(
+    WriteParagraph(
         advice.where.empty() ? advice.title : fmt::format("{} ({})", advice.title, advice.where),
         "", out);
-    Paragraph(advice.why, "f", out);
+    WriteParagraph(advice.why, "faint", out);
     if (!advice.code.empty()) WriteCode(advice.code, out);
   }
   if (!result.patch.empty()) {
     out << "<h2>patch</h2>\n";
     WriteCode(result.patch, out);
   }
-  if (!result.ended.empty()) Paragraph("stopped: " + result.ended, "", out);
-  for (const std::string& note : result.notes) Paragraph(note, "f", out);
+  if (!result.ended.empty()) WriteParagraph("stopped: " + result.ended, "", out);
+  for (const std::string& note : result.notes) WriteParagraph(note, "faint", out);
   for (const auto& [command, what] : TuneNext(result)) {
-    Paragraph(what, "f", out);
+    WriteParagraph(what, "faint", out);
     WriteCode(command, out);
   }
 }
@@ -138,16 +122,14 @@ void WriteRest(const TuneResult& result, std::ostream& out) {
 
 void WriteTuneHtml(const TuneResult& result, std::ostream& out) {
   const Style plain;
-  out << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-         "content=\"width=device-width\"><title>hone tune</title>\n<style>"
-      << kStyle << "</style></head>\n<body>\n";
+  BeginPage("hone tune", out);
   if (result.batches.empty()) {
     out << "<h1>" << XmlText(TuneVerdict(result, plain)) << "</h1>\n";
   } else {
     out << "<h1>batch size of " << XmlText(fmt::format("{}", fmt::join(result.command, " ")))
         << "</h1>\n";
   }
-  Paragraph(fmt::format("{}", fmt::join(TuneHeadline(result, plain), " · ")), "f", out);
+  WriteParagraph(fmt::format("{}", fmt::join(TuneHeadline(result, plain), " · ")), "faint", out);
   if (result.batches.empty()) {
     WriteTables(result, out);
   } else {
@@ -160,7 +142,7 @@ void WriteTuneHtml(const TuneResult& result, std::ostream& out) {
     out << "</div>\n";
   }
   WriteRest(result, out);
-  out << "</body></html>\n";
+  EndPage(out);
 }
 
 }  // namespace hone::report

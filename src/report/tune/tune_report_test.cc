@@ -133,6 +133,7 @@ TEST(TuneReport, HostileWordsStayWords) {
   const std::string page = Written(WriteTuneHtml, result);
   EXPECT_EQ(page.find("<img"), std::string::npos);
   EXPECT_EQ(page.find("<script"), std::string::npos);
+  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
   EXPECT_NE(page.find("+++ b/train.py\n"), std::string::npos);  // a patch keeps its lines
   const std::string markdown = Written(WriteTuneMarkdown, result);
   for (std::size_t at = markdown.find("<img"); at != std::string::npos;
