@@ -22,7 +22,7 @@ enum TracePacket : std::uint32_t {
   kFirstPacketOnSequence = 87,
 };
 enum SequenceFlags : std::uint32_t { kStateCleared = 1, kNeedsState = 2 };
-enum TracePacketDefaults : std::uint32_t { kTimestampClockId = 58, kPerfSampleDefaults = 12 };
+enum TracePacketDefaults : std::uint32_t { kTimestampClockId = 58 };
 
 enum ClockSnapshot : std::uint32_t { kClocks = 1, kPrimaryTraceClock = 2 };
 enum Clock : std::uint32_t { kClockId = 1, kClockTimestamp = 2 };
@@ -79,13 +79,12 @@ enum InternedData : std::uint32_t {
   kFunctionNames = 5,
   kFrames = 6,
   kCallstacks = 7,
-  kBuildIds = 16,
   kMappingPaths = 17,
   kMappings = 19,
   kDebugAnnotationStringValues = 29,
 };
 enum Interned : std::uint32_t { kIid = 1, kText = 2 };  // EventName, InternedString and their kin
-enum Mapping : std::uint32_t { kMappingBuildId = 2, kMappingPathIds = 7 };
+enum Mapping : std::uint32_t { kMappingPathIds = 7 };
 enum Frame : std::uint32_t { kFunctionNameId = 2, kMappingId = 3 };
 enum Callstack : std::uint32_t { kFrameIds = 2 };
 enum PerfSample : std::uint32_t {

@@ -35,7 +35,6 @@ enum class TaskKind : std::uint8_t {
   kCollective,
   kCopy,
 };
-inline constexpr std::size_t kTaskKindCount = 8;
 
 struct Task {
   Nanos start_ns = 0;                // as measured
