@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/lower_case.h"
+
 namespace hone::analyze {
 namespace {
 
@@ -19,7 +21,7 @@ std::string Plain(std::string_view text, bool with_arguments) {
     if (c == '<' || c == '(') ++depth;
     if (c == '>' || c == ')') depth = std::max(depth - 1, 0);
     if (depth > 0 && !with_arguments) continue;
-    if (std::isalnum(byte)) plain.push_back(static_cast<char>(std::tolower(byte)));
+    if (std::isalnum(byte)) plain.push_back(LowerCase(c));
   }
   return plain;
 }

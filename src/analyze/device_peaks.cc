@@ -6,6 +6,8 @@
 #include <cctype>
 #include <vector>
 
+#include "base/lower_case.h"
+
 namespace hone::analyze {
 namespace {
 
@@ -97,7 +99,7 @@ std::vector<std::string> WordsOf(std::string_view text) {
     const auto c = static_cast<unsigned char>(raw);
     const bool part = std::isalnum(c) != 0 || raw == '*';
     if (part && !inside) words.emplace_back();
-    if (part) words.back().push_back(static_cast<char>(std::tolower(c)));
+    if (part) words.back().push_back(LowerCase(raw));
     inside = part;
   }
   return words;

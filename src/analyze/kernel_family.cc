@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <cctype>
 #include <string>
 #include <vector>
 
 #include "analyze/kernel_precision.h"
 #include "analyze/work_class.h"
+#include "base/lower_case.h"
 
 namespace hone::analyze {
 namespace {
@@ -261,9 +261,7 @@ KernelTraits ClassifyKernel(std::string_view name) {
   }
   // What tells stands at the front; CUTLASS names run to kilobytes, hostile ones to megabytes.
   constexpr std::size_t kLongest = 4096;
-  std::string lower(name.substr(0, kLongest));
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string lower = LowerCase(name.substr(0, kLongest));
   if (lower.starts_with("void ")) lower.erase(0, 5);
   // A namespace of tensor shuffles whose name would read as a matrix product.
   for (std::size_t at; (at = lower.find("fbgemm_gpu::")) != std::string::npos;) lower.erase(at, 12);

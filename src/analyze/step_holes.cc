@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyze/step_source.h"
+#include "base/median.h"
 #include "trace/interval.h"
 
 namespace hone::analyze {
@@ -22,12 +23,6 @@ constexpr Nanos kEndlessSteps = 20;
 // A few numbers of ten that do not follow: steps that are missing. More: numbers of something else.
 constexpr double kOddNumbers = 0.3;
 constexpr std::size_t kFewest = 3;  // of two steps nobody can say which is the odd one
-
-Nanos UpperMedian(std::vector<Nanos> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 bool OfProfiler(const Step& step) { return step.name.starts_with("ProfilerStep#"); }
 

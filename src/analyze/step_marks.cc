@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "analyze/step_source.h"
+#include "base/lower_case.h"
 
 namespace hone::analyze {
 namespace {
@@ -19,13 +20,12 @@ constexpr std::string_view kProfilerStep = "ProfilerStep#";
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
-char Lower(char c) { return IsUpper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool EndsWithNoCase(std::string_view text, std::string_view lower_suffix) {
   if (text.size() < lower_suffix.size()) return false;
   text.remove_prefix(text.size() - lower_suffix.size());
   return std::equal(text.begin(), text.end(), lower_suffix.begin(),
-                    [](char a, char b) { return Lower(a) == b; });
+                    [](char a, char b) { return LowerCase(a) == b; });
 }
 
 // "train_step", "TrainStep", "step": the last word says that a step is meant. Micro-batches are

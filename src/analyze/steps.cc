@@ -5,20 +5,12 @@
 #include <cmath>
 
 #include "analyze/step_source.h"
+#include "base/median.h"
 
 namespace hone::analyze {
 namespace {
 
 using trace::RowId;
-
-Nanos Median(std::vector<Nanos> values) {
-  const std::size_t middle = values.size() / 2;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(middle);
-  std::nth_element(values.begin(), at, values.end());
-  if (values.size() % 2 == 1) return *at;
-  const Nanos below = *std::max_element(values.begin(), at);
-  return below + (*at - below) / 2;
-}
 
 // Leading steps that are much longer than the later ones: lazy initialization, autotuning,
 // compilation, a cold allocator. "Much longer" is the median of the later half plus a fifth of it,
@@ -31,9 +23,9 @@ std::size_t MarkWarmUp(std::vector<Step>& steps) {
   const std::size_t half = steps.size() / 2;
   std::vector<Nanos> later, deviations;
   for (std::size_t i = half; i < steps.size(); ++i) later.push_back(steps[i].span.length());
-  const Nanos median = Median(later);
+  const Nanos median = MedianInPlace(later);
   for (const Nanos length : later) deviations.push_back(std::abs(length - median));
-  const Nanos limit = median + std::max(median / 5, 3 * Median(deviations));
+  const Nanos limit = median + std::max(median / 5, 3 * MedianInPlace(deviations));
   std::size_t count = 0;
   while (count < half && steps[count].span.length() > limit) steps[count++].warm_up = true;
   return count;
@@ -46,10 +38,10 @@ StepStats Summarize(const std::vector<Step>& steps, std::size_t first) {
     lengths.push_back(steps[i].span.length());
     sum += static_cast<double>(lengths.back());
   }
-  std::sort(lengths.begin(), lengths.end());
   StepStats stats;
   stats.count = lengths.size();
-  stats.median_ns = Median(lengths);
+  stats.median_ns = MedianInPlace(lengths);
+  std::sort(lengths.begin(), lengths.end());
   stats.mean_ns = std::llround(sum / static_cast<double>(lengths.size()));
   stats.min_ns = lengths.front();
   stats.max_ns = lengths.back();

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/lower_case.h"
+
 namespace hone::analyze {
 namespace {
 
@@ -52,14 +54,6 @@ constexpr std::string_view kNotCollective[] = {"warp", "block", "thread", "trito
 // Kernels that ROCm launches for copies (trace-level names of ROCm 6 and 7).
 constexpr std::string_view kCopyKernels[] = {"memory_copy_", "__amd_rocclr_copybuffer",
                                              "__amd_rocclr_copyimage"};
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 template <std::size_t n>
 bool ContainsAny(std::string_view text, const std::string_view (&needles)[n]) {

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 
+#include "base/lower_case.h"
 #include "cli/page_server.h"
 
 namespace hone::cli {
@@ -36,14 +36,6 @@ std::string_view TakeWord(std::string_view& line) {
   return word;
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  });
-  return lower;
-}
-
 // The value of the only Host header; nullopt: none, or more than one.
 std::optional<std::string> HostOf(std::string_view headers) {
   std::optional<std::string> host;
@@ -52,11 +44,11 @@ std::optional<std::string> HostOf(std::string_view headers) {
     const std::string_view line = headers.substr(0, end);
     headers.remove_prefix(std::min(end + 2, headers.size()));
     const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos || Lower(line.substr(0, colon)) != "host") continue;
+    if (colon == std::string_view::npos || LowerCase(line.substr(0, colon)) != "host") continue;
     if (host) return std::nullopt;
     const std::size_t first = std::min(line.find_first_not_of(" \t", colon + 1), line.size());
     const std::size_t last = line.find_last_not_of(" \t");
-    host = last < first ? "" : Lower(line.substr(first, last + 1 - first));
+    host = last < first ? "" : LowerCase(line.substr(first, last + 1 - first));
   }
   return host;
 }

@@ -13,6 +13,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "base/lower_case.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 #include "cli/job.h"
@@ -44,7 +45,7 @@ bool IsQuery(const std::string& word) {
   std::string start;
   for (std::size_t at = word.find_first_not_of(" \t\r\n("); at < word.size(); ++at) {
     if (std::isalpha(static_cast<unsigned char>(word[at])) == 0) break;
-    start += static_cast<char>(std::tolower(static_cast<unsigned char>(word[at])));
+    start += LowerCase(word[at]);
   }
   if (is_one_of(start, kStarts) && start.size() < word.size()) return true;
   const bool named = std::any_of(std::begin(kTraceEndings), std::end(kTraceEndings),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/lower_case.h"
 #include "cli/sql_session.h"
 #include "export/sql_schema.h"
 
@@ -50,10 +51,8 @@ void AddColumns(const Wanted& wanted, std::vector<std::string>& words) {
 
 bool StartsWith(std::string_view word, std::string_view typed) {
   if (word.size() < typed.size()) return false;
-  return std::equal(typed.begin(), typed.end(), word.begin(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  });
+  return std::equal(typed.begin(), typed.end(), word.begin(),
+                    [](char a, char b) { return LowerCase(a) == LowerCase(b); });
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/lower_case.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 #include "cli/job.h"
@@ -71,8 +72,7 @@ bool IsPage(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string start(9, '\0');
   file.read(start.data(), static_cast<std::streamsize>(start.size()));
-  for (char& c : start) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return path.ends_with(".html") || path.ends_with(".htm") || start == "<!doctype";
+  return path.ends_with(".html") || path.ends_with(".htm") || LowerCase(start) == "<!doctype";
 }
 
 Result<std::string> ReadPage(const std::string& path) {

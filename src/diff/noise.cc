@@ -11,6 +11,7 @@
 
 #include "analyze/steps.h"
 #include "base/check.h"
+#include "base/median.h"
 #include "base/text.h"
 
 namespace hone::diff {
@@ -20,15 +21,6 @@ namespace {
 // interval round to the last digit.
 constexpr std::size_t kManyResamples = 1001, kFewResamples = 401;
 constexpr std::size_t kManyUpTo = 5'000;  // steps; beyond that neither figure moves much
-
-Nanos MedianOf(std::vector<Nanos>& values) {
-  const std::size_t middle = values.size() / 2;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(middle);
-  std::nth_element(values.begin(), at, values.end());
-  if (values.size() % 2 == 1) return *at;
-  const Nanos below = *std::max_element(values.begin(), at);
-  return below + (*at - below) / 2;
-}
 
 Nanos MeanOf(std::vector<Nanos>& values) {
   double sum = 0;
@@ -157,11 +149,11 @@ StepChange CompareSteps(std::span<const Nanos> before, std::span<const Nanos> af
   std::vector<Nanos> a(before.begin(), before.end()), b(after.begin(), after.end());
   change.before_steps = a.size();
   change.after_steps = b.size();
-  change.before_median_ns = MedianOf(a);
-  change.after_median_ns = MedianOf(b);
+  change.before_median_ns = MedianInPlace(a);
+  change.after_median_ns = MedianInPlace(b);
   change.by_mean = !analyze::MedianSpeaksForMean(change.before_median_ns, MeanOf(a)) ||
                    !analyze::MedianSpeaksForMean(change.after_median_ns, MeanOf(b));
-  const StepFigure figure = change.by_mean ? MeanOf : MedianOf;
+  const StepFigure figure = change.by_mean ? MeanOf : MedianInPlace<Nanos>;
   change.before_ns = figure(a);
   change.after_ns = figure(b);
   const std::size_t least = std::min(a.size(), b.size());

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/lower_case.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "export/sql_schema.h"
@@ -19,20 +20,13 @@ bool IsWordByte(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0;
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 // The words of a query, lower case.
 std::vector<std::string> WordsOf(std::string_view sql) {
   std::vector<std::string> words;
   for (std::size_t at = 0; at < sql.size();) {
     std::size_t end = at;
     while (end < sql.size() && IsWordByte(sql[end])) ++end;
-    if (end > at) words.push_back(Lower(sql.substr(at, end - at)));
+    if (end > at) words.push_back(LowerCase(sql.substr(at, end - at)));
     at = std::max(end, at + 1);
   }
   return words;
@@ -95,7 +89,7 @@ std::optional<std::string_view> After(std::string_view message, std::string_view
 
 std::string Meant(std::string_view word, const std::vector<std::string>& candidates,
                   const char* otherwise) {
-  const auto nearest = NearestSpelling(Lower(word), candidates);
+  const auto nearest = NearestSpelling(LowerCase(word), candidates);
   return nearest ? fmt::format("did you mean {}?", *nearest) : otherwise;
 }
 

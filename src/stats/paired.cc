@@ -7,18 +7,12 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/median.h"
 #include "stats/quantile.h"
 #include "stats/student.h"
 
 namespace hone::stats {
 namespace {
-
-double MedianInPlace(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 double HodgesLehmann(std::span<const double> values, std::vector<double>& means) {
   means.clear();

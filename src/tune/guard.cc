@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/median.h"
 #include "base/text.h"
 #include "tune/bands.h"
 #include "tune/batch_check.h"
@@ -45,12 +46,6 @@ std::vector<double> NormRatios(const Trial& trial, const std::vector<Trial>& sam
   return ratios;
 }
 
-double MiddleOf(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
 std::string CompareNorms(const Trial& trial, const std::vector<Trial>& same,
                          const std::vector<Trial>& other) {
   const std::vector<double> ratios = NormRatios(trial, same);
@@ -60,7 +55,7 @@ std::string CompareNorms(const Trial& trial, const std::vector<Trial>& same,
     for (const Trial& run : *runs) {
       const std::vector<double> own = NormRatios(run, same);
       if (own.empty()) continue;
-      middle = std::max(middle, std::abs(MiddleOf(own)));
+      middle = std::max(middle, std::abs(UpperMedian(own)));
       for (const double ratio : own) {
         if (std::isfinite(ratio)) once = std::max(once, std::abs(ratio));
       }
@@ -74,7 +69,7 @@ std::string CompareNorms(const Trial& trial, const std::vector<Trial>& same,
                          Show(std::exp(ratio)), Show(std::exp(limit)));
     }
   }
-  const double typical = MiddleOf(ratios);
+  const double typical = UpperMedian(ratios);
   const double most = kNormMiddle + kNormSpread * middle;
   if (std::abs(typical) > most) {
     return fmt::format("gradient norms are {}x the program's own ({}x is the most)",

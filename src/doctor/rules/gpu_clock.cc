@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <vector>
+
+#include "base/lower_case.h"
 
 namespace hone::doctor {
 namespace {
@@ -32,12 +33,6 @@ constexpr std::array kReasons = {
     Reason{0x10, "the slowest of a group of devices"},
 };
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 bool Has(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
 
 struct Series {
@@ -54,7 +49,7 @@ struct Series {
 Series::Kind KindOf(std::string_view track, std::string_view series) {
   // The control group's: how long the processor was held back.
   if (series == "throttled_usec") return Series::kOther;
-  const std::string name = Lower(track) + " " + Lower(series);
+  const std::string name = LowerCase(track) + " " + LowerCase(series);
   if (Has(name, "throttle")) return Has(name, "reason") ? Series::kReasons : Series::kFlag;
   if (!Has(name, "clock") || Has(name, "mem")) return Series::kOther;
   return Has(name, "max_") ? Series::kHighest : Series::kClock;

@@ -2,9 +2,9 @@
 #include "import/kineto/trace_sink.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
+#include "base/lower_case.h"
 #include "import/kineto/copy_name.h"
 #include "import/kineto/metadata.h"
 #include "import/kineto/scalar.h"
@@ -93,7 +93,7 @@ TraceSink::Category TraceSink::CategoryOf(std::string_view text) {
   for (const auto& [name, category] : recent_categories_) {
     if (name == text) return category;
   }
-  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
+  const auto same = [](char a, char b) { return LowerCase(a) == b; };
   Category category = Category::kUnknown;
   for (const Entry& entry : kCategories) {
     if (std::equal(text.begin(), text.end(), entry.name.begin(), entry.name.end(), same)) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/lower_case.h"
+
 namespace hone::importer::nsys {
 namespace {
 
@@ -21,14 +23,6 @@ Statement Compile(sqlite3* handle, const std::string& sql) {
     return nullptr;
   }
   return Statement(statement);
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
 }
 
 std::string Quoted(std::string_view name) {
@@ -60,12 +54,12 @@ std::uint64_t Database::RowLimit() const { return bytes_ / 4 + 1024; }
 std::uint64_t Database::TextLimit() const { return 2 * bytes_ + (std::uint64_t{1} << 16); }
 
 const Database::Table* Database::Find(std::string_view table) const {
-  const auto found = tables_.find(Lower(table));
+  const auto found = tables_.find(LowerCase(table));
   return found == tables_.end() ? nullptr : &found->second;
 }
 
 bool Database::HasTablePrefix(std::string_view prefix) const {
-  const std::string lower = Lower(prefix);
+  const std::string lower = LowerCase(prefix);
   return std::any_of(tables_.begin(), tables_.end(),
                      [&](const auto& entry) { return entry.first.starts_with(lower); });
 }
@@ -73,7 +67,7 @@ bool Database::HasTablePrefix(std::string_view prefix) const {
 bool Database::HasColumn(std::string_view table, std::string_view column) const {
   const Table* found = Find(table);
   if (found == nullptr) return false;
-  return std::find(found->columns.begin(), found->columns.end(), Lower(column)) !=
+  return std::find(found->columns.begin(), found->columns.end(), LowerCase(column)) !=
          found->columns.end();
 }
 
@@ -97,9 +91,9 @@ bool Database::ReadSchema() {
     if (statement == nullptr) continue;
     Table table;
     while (sqlite3_step(statement.get()) == SQLITE_ROW) {
-      table.columns.push_back(Lower(ColumnText(statement.get(), 1)));
+      table.columns.push_back(LowerCase(ColumnText(statement.get(), 1)));
     }
-    std::string key = Lower(name);
+    std::string key = LowerCase(name);
     table.name = std::move(name);
     if (!table.columns.empty()) tables_.insert_or_assign(std::move(key), std::move(table));
   }
