@@ -22,6 +22,7 @@ Facts Analyze(const trace::Trace& trace, const FactsOptions& options) {
   steps.get();
   facts.timeline =
       ComputeTimeline(trace, classes, facts.steps.steady_window, facts.steps.hole_spans);
+  facts.scale = MeasureScale(facts.steps, facts.timeline);
 
   // Every analysis writes its own member and reads only what stands above. The two halves take
   // about as long: the device's tables and models here, the host's below.

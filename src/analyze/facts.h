@@ -10,6 +10,7 @@
 #include "analyze/loader.h"
 #include "analyze/memory.h"
 #include "analyze/python_time.h"
+#include "analyze/step_scale.h"
 #include "analyze/steps.h"
 #include "analyze/syncs.h"
 #include "analyze/tables.h"
@@ -27,6 +28,7 @@ struct FactsOptions {
 struct Facts {
   Steps steps;
   Known<Timeline> timeline;
+  StepScale scale;
   Known<IdleFacts> idle;
   Known<KernelTable> kernels;
   Known<OpTable> ops;

@@ -69,6 +69,7 @@ Diagnosis Diagnose(const trace::Trace& trace, const analyze::Facts& facts,
   if (healthy.missing()) diagnosis.not_checked.push_back({"healthy", healthy.why_missing()});
   if (healthy.fires()) ranking.findings.push_back(std::move(healthy.finding()));
   diagnosis.findings = std::move(ranking.findings);
+  diagnosis.busiest = FindBusiestLine(facts, diagnosis.findings);
 
   if (whatif == nullptr) {
     diagnosis.replay = Known<ReplayFacts>::Absent(model.why_not());

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analyze/comm.h"
 #include "analyze/facts.h"
+#include "doctor/busiest_line.h"
 #include "doctor/finding.h"
 #include "replay/critical_path.h"
 #include "replay/path_parts.h"
@@ -40,6 +42,7 @@ struct Diagnosis {
   std::vector<NotChecked> not_checked;
   std::size_t rules = 0;  // looked at
   Known<ReplayFacts> replay;
+  std::optional<BusiestLine> busiest;  // where no finding says what there is to gain
 };
 
 // Pure. `skew` may be null.

@@ -33,4 +33,8 @@ const char* EffortName(Effort effort) {
   return "none";
 }
 
+bool IsAdvice(const Finding& finding) {
+  return finding.id != "observer-effect" && finding.id != "healthy";
+}
+
 }  // namespace hone::doctor

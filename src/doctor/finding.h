@@ -61,4 +61,7 @@ struct Finding {
   std::vector<std::string> same_cause;  // ids of findings that are other faces of this one
 };
 
+// Whether the finding is a thing to do. The recorder's own cost and "healthy" are sentences.
+bool IsAdvice(const Finding& finding);
+
 }  // namespace hone::doctor

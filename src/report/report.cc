@@ -3,10 +3,6 @@
 
 namespace hone::report {
 
-bool IsAdvice(const doctor::Finding& finding) {
-  return finding.id != "observer-effect" && finding.id != "healthy";
-}
-
 std::string WhyNoGain(const doctor::Diagnosis& diagnosis, const doctor::Finding& finding) {
   if (!IsAdvice(finding)) return "nothing to fix in the program";
   if (!diagnosis.replay) return diagnosis.replay.why_not();

@@ -31,9 +31,6 @@ struct Report {
   const Input& leading() const { return inputs[lead]; }
 };
 
-// Whether the finding is a thing to do. The recorder's own cost and "healthy" are sentences.
-bool IsAdvice(const doctor::Finding& finding);
-
 // Why nothing says what the finding gives back.
 std::string WhyNoGain(const doctor::Diagnosis& diagnosis, const doctor::Finding& finding);
 

@@ -116,6 +116,7 @@ inline Report SampleReport() {
   device.whole = SampleSplit(300'000'001, 200'000'000, 10'000'000, 30'000'000);
   device.steady = SampleSplit(200'000'000, 130'000'000, 10'000'000, 20'000'000);
   facts.timeline = std::move(timeline);
+  facts.scale = analyze::MeasureScale(facts.steps, facts.timeline);
   analyze::IdleFacts idle;
   idle.whole_ns[static_cast<std::size_t>(analyze::IdleCause::kLoader)] = 50'000'001;
   idle.whole_ns[static_cast<std::size_t>(analyze::IdleCause::kSync)] = 10'000'000;

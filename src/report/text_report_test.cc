@@ -114,22 +114,12 @@ TEST(TextReport, SaysSoWhenNothingIsWrongOrFound) {
   EXPECT_NE(path.str().find("no replay"), std::string::npos);
 }
 
-TEST(TextReport, NamesTheBusiestLineWhereNothingIsToGain) {
+TEST(TextReport, NamesTheBusiestLine) {
   Report report = DiagnosedReport();
-  doctor::Diagnosis& diagnosis = *report.diagnosis;
-  analyze::Facts& facts = report.inputs[report.lead].facts;
-  facts.python = analyze::PythonFacts{};
-  facts.python->busiest_line = "rl/env.py(8): Env.step";
-  facts.python->busiest_samples = 43;
-  facts.python->running_samples = 100;
-  facts.timeline = Known<analyze::Timeline>::Absent("no device work in this trace");
   constexpr const char* kSentence = "43.0 % of the time is spent at rl/env.py:8 (Env.step)";
-  EXPECT_EQ(Write(report).find(kSentence), std::string::npos);  // findings say what to do
-  diagnosis.findings.clear();
+  EXPECT_EQ(Write(report).find(kSentence), std::string::npos);
+  report.diagnosis->busiest = doctor::BusiestLine{"rl/env.py(8): Env.step", 0.43};
   EXPECT_NE(Write(report).find(kSentence), std::string::npos) << Write(report);
-  facts.python->busiest_samples = 4;  // too few to tell
-  facts.python->running_samples = 8;
-  EXPECT_EQ(Write(report).find("of the time is spent"), std::string::npos);
 }
 
 TEST(TextReport, AsciiWithoutUtf8) {

@@ -111,9 +111,7 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, std:
   if (healthy != nullptr) sentence(HealthySentence(*healthy, style));
   const std::vector<const Finding*> advice = Advice(diagnosis);
   if (advice.empty() && healthy == nullptr) sentence(NothingSentence(diagnosis, breakdown));
-  if (const std::string busiest = BusiestSentence(report, style); !busiest.empty()) {
-    sentence(busiest);
-  }
+  if (diagnosis.busiest) sentence(BusiestSentence(*diagnosis.busiest, style));
   if (!advice.empty()) {
     WriteAdviceTable(
         advice, healthy == nullptr ? "what to do, best first" : "what is left, best first", out);

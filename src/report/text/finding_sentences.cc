@@ -89,24 +89,11 @@ std::string NothingSentence(const doctor::Diagnosis& diagnosis, const Known<Brea
              analyze::IdleCauseText(*idle->cause));
 }
 
-std::string BusiestSentence(const Report& report, const Style& style) {
-  // Fewer samples could be anywhere; a line with less than a fifth is one of many.
-  constexpr std::uint64_t kLeastSamples = 5;
-  constexpr double kLeastShare = 0.2;
-  const analyze::Facts& facts = report.leading().facts;
-  if (!report.diagnosis || facts.timeline || !facts.python) return {};
-  for (const Finding* finding : Advice(*report.diagnosis)) {
-    if (finding->predicted) return {};
-  }
-  const analyze::PythonFacts& python = *facts.python;
-  if (python.busiest_samples < kLeastSamples) return {};
-  const double share =
-      static_cast<double>(python.busiest_samples) / static_cast<double>(python.running_samples);
-  if (share < kLeastShare) return {};
-  const analyze::SourceFrame frame = analyze::ParseFrame(python.busiest_line);
+std::string BusiestSentence(const doctor::BusiestLine& busiest, const Style& style) {
+  const analyze::SourceFrame frame = analyze::ParseFrame(busiest.frame);
   return fmt::format(
       "{} of the time is spent at {}:{} ({}) and in what it calls; see --table python",
-      Percent(share), style.Clean(frame.file), frame.line, style.Clean(frame.function));
+      Percent(busiest.share), style.Clean(frame.file), frame.line, style.Clean(frame.function));
 }
 
 std::string PlaceText(const doctor::Place& place, const Style& style) {

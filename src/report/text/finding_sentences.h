@@ -30,9 +30,8 @@ std::string HealthySentence(const doctor::Finding& healthy, const Style& style);
 // `breakdown` names the largest idle cause.
 std::string NothingSentence(const doctor::Diagnosis& diagnosis, const Known<Breakdown>& breakdown);
 
-// "45 % of the time is spent at train.py:46 (augment) …". Empty where a finding says what to gain,
-// where a device's time counts, and where no line has much.
-std::string BusiestSentence(const Report& report, const Style& style);
+// "45 % of the time is spent at train.py:46 (augment) …".
+std::string BusiestSentence(const doctor::BusiestLine& busiest, const Style& style);
 
 // "train.py:46, aten::item, thread 1234, 9.00 ms".
 std::string PlaceText(const doctor::Place& place, const Style& style);

@@ -150,8 +150,8 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool
   if (advice.empty() && healthy == nullptr) {
     WriteSentence(NothingSentence(diagnosis, breakdown), style, out);
   }
-  if (const std::string busiest = BusiestSentence(report, style); !busiest.empty()) {
-    WriteSentence(busiest, style, out);
+  if (diagnosis.busiest) {
+    WriteSentence(BusiestSentence(*diagnosis.busiest, style), style, out);
     if (!advice.empty()) out << '\n';
   }
   const std::size_t found = advice.size();

@@ -17,43 +17,16 @@ double Ratio(Nanos part, Nanos whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// Sums over the whole trace, told per step where the steps are the whole trace.
-class PerStep {
- public:
-  explicit PerStep(const Input& input) {
-    const analyze::Facts& facts = input.facts;
-    Nanos inside = 0;
-    for (const analyze::Step& step : facts.steps.steps) inside += step.span.length();
-    const Nanos span = facts.timeline ? facts.timeline->main_device().whole.total_ns : inside;
-    // Nine tenths: the first step's launches and the last one's tail lie outside as a rule.
-    if (Ratio(inside, span) >= 0.9) steps_ = facts.steps.steps.size();
-  }
-  bool known() const { return steps_ > 0; }
-  std::uint64_t Count(std::uint64_t whole) const {
-    return whole / std::max<std::size_t>(steps_, 1);
-  }
-  std::string Time(Nanos whole_ns) const {
-    if (!known()) return HumanDuration(whole_ns) + " in all";
-    return HumanDuration(whole_ns / static_cast<Nanos>(steps_)) + " a step";
-  }
-
- private:
-  std::size_t steps_ = 0;
-};
+// A sum over the whole trace.
+std::string SumText(Nanos whole_ns, const analyze::StepScale& scale) {
+  if (scale.steps == 0) return HumanDuration(whole_ns) + " in all";
+  return HumanDuration(whole_ns / static_cast<Nanos>(scale.steps)) + " a step";
+}
 
 // "1" and not "1.00" where it comes out even.
 std::string Rate(double value) {
   const double whole = std::round(value);
   return std::abs(value - whole) < 0.005 ? Fixed(whole, 0) : ThreeDigits(value);
-}
-
-// Half a percent of the time that the steps or the device work span; less is no one's problem.
-Nanos LeastWorthALine(const Input& input) {
-  const analyze::Facts& facts = input.facts;
-  Nanos span = 0;
-  for (const analyze::Step& step : facts.steps.steps) span += step.span.length();
-  if (span == 0 && facts.timeline) span = facts.timeline->main_device().whole.total_ns;
-  return std::max<Nanos>(span / 200, 1);
 }
 
 std::string MatrixUnits(const analyze::EfficiencyFacts& facts) {
@@ -97,9 +70,8 @@ std::string Kernels(const Input& input) {
   const analyze::KernelSizes& sizes = *facts.kernel_sizes;
   if (sizes.kernels == 0) return "";
   std::string text = WithThousands(sizes.kernels);
-  const PerStep per_step(input);
-  if (per_step.Count(sizes.kernels) > 1 && per_step.known()) {
-    text += fmt::format(", about {} a step", WithThousands(per_step.Count(sizes.kernels)));
+  if (const std::uint64_t steps = facts.scale.steps; steps > 0 && sizes.kernels / steps > 1) {
+    text += fmt::format(", about {} a step", WithThousands(sizes.kernels / steps));
   }
   text += fmt::format("; {} under 10 us", Percent(static_cast<double>(sizes.under_10us) /
                                                   static_cast<double>(sizes.kernels)));
@@ -115,9 +87,9 @@ std::string Kernels(const Input& input) {
 
 // The kind of copy that costs most time.
 std::string Copies(const analyze::TransferFacts& facts, const Input& input) {
-  if (facts.rows.empty() || facts.total_ns < LeastWorthALine(input)) return "";
+  if (facts.rows.empty() || facts.total_ns < input.facts.scale.least_ns) return "";
   const analyze::TransferRow& row = facts.rows.front();
-  std::string text = fmt::format("{}; most: {}", PerStep(input).Time(facts.total_ns),
+  std::string text = fmt::format("{}; most: {}", SumText(facts.total_ns, input.facts.scale),
                                  analyze::DirectionName(row.direction));
   // Between devices the kinds say nothing new.
   const bool host_side = row.direction == trace::CopyDirection::kHostToDevice ||
@@ -138,7 +110,7 @@ std::string Copies(const analyze::TransferFacts& facts, const Input& input) {
 
 void AddSyncs(const Input& input, const Style& style, std::vector<Note>& notes) {
   const trace::Trace& trace = input.trace;
-  const Nanos least = LeastWorthALine(input);
+  const Nanos least = input.facts.scale.least_ns;
   std::size_t shown = 0;
   for (const analyze::SyncRow& row : input.facts.syncs->rows) {
     if (row.total_ns < least || shown == 3) break;  // rows are sorted by time
@@ -184,7 +156,7 @@ std::string Loader(const analyze::LoaderFacts& loader) {
 }
 
 std::string Communication(const analyze::CommFacts& comm, const Input& input) {
-  std::string text = PerStep(input).Time(comm.total_ns);
+  std::string text = SumText(comm.total_ns, input.facts.scale);
   if (comm.overlap_pct) {
     text += fmt::format(", {} hidden behind compute", Percent(*comm.overlap_pct / 100));
   }
