@@ -12,7 +12,7 @@
 #include "cli/job.h"
 #include "cli/verb.h"
 #include "report/table.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::cli {
 

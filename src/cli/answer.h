@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "cli/console.h"
 #include "cli/verb.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::cli {
 

@@ -22,8 +22,8 @@
 #include "record/launch.h"
 #include "report/html/page.h"
 #include "report/json/json_report.h"
-#include "report/text/headline.h"
 #include "report/text/text_report.h"
+#include "report/words/headline.h"
 
 namespace hone::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "export/sql_database.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::cli {
 

@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 #include "report/sample_report_test.h"
 #include "report/tables.h"
-#include "report/text/breakdown.h"
 #include "report/text/critical_path_text.h"
+#include "report/words/breakdown.h"
 
 namespace hone::report {
 namespace {

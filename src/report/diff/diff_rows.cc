@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "report/diff/diff_words.h"
-#include "report/text/gain_text.h"
-#include "report/text/kernel_name.h"
+#include "report/words/gain_text.h"
+#include "report/words/kernel_name.h"
 
 namespace hone::report {
 namespace {

@@ -9,9 +9,9 @@
 #include "base/utf8.h"
 #include "report/diff/diff_rows.h"
 #include "report/diff/diff_words.h"
-#include "report/text/headline.h"
-#include "report/text/kernel_name.h"
 #include "report/text/text_report.h"
+#include "report/words/headline.h"
+#include "report/words/kernel_name.h"
 
 namespace hone::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "report/diff/diff_report.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 

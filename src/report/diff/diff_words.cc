@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "report/text/gain_text.h"
+#include "report/words/gain_text.h"
 
 namespace hone::report {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "diff/diff.h"
 #include "report/diff/diff_report.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 

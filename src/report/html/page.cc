@@ -15,8 +15,8 @@
 #include "report/html/page_whatif.h"
 #include "report/json/json_report.h"
 #include "report/json/json_sections.h"
-#include "report/text/breakdown.h"
-#include "report/text/headline.h"
+#include "report/words/breakdown.h"
+#include "report/words/headline.h"
 
 // report/html/page_data.S
 extern "C" const char hone_page_begin[], hone_page_end[];  // NOLINT: the linker's names

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "report/text/kernel_name.h"
+#include "report/words/kernel_name.h"
 
 namespace hone::report {
 namespace {

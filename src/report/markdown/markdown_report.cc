@@ -5,11 +5,11 @@
 
 #include "base/text.h"
 #include "report/markdown/markdown_words.h"
-#include "report/text/breakdown.h"
-#include "report/text/finding_sentences.h"
-#include "report/text/finding_words.h"
-#include "report/text/gain_text.h"
-#include "report/text/headline.h"
+#include "report/words/breakdown.h"
+#include "report/words/finding_sentences.h"
+#include "report/words/finding_words.h"
+#include "report/words/gain_text.h"
+#include "report/words/headline.h"
 
 namespace hone::report {
 namespace {

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "report/markdown/markdown_report.h"
 #include "report/markdown/markdown_words.h"
-#include "report/text/finding_words.h"
-#include "report/text/gain_text.h"
+#include "report/words/finding_words.h"
+#include "report/words/gain_text.h"
 
 namespace hone::report {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/utf8.h"
-#include "report/text/finding_words.h"
+#include "report/words/finding_words.h"
 
 namespace hone::report {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "base/text.h"
 #include "report/tables.h"
-#include "report/text/breakdown.h"
-#include "report/text/gain_text.h"
-#include "report/text/headline.h"
 #include "report/text/table_text.h"
 #include "report/text/text_report.h"
+#include "report/words/breakdown.h"
+#include "report/words/gain_text.h"
+#include "report/words/headline.h"
 
 namespace hone::report {
 namespace {

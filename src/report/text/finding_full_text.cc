@@ -8,10 +8,10 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "report/text/finding_sentences.h"
-#include "report/text/finding_words.h"
-#include "report/text/gain_text.h"
-#include "report/text/headline.h"
+#include "report/words/finding_sentences.h"
+#include "report/words/finding_words.h"
+#include "report/words/gain_text.h"
+#include "report/words/headline.h"
 
 namespace hone::report {
 

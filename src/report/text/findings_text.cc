@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "report/text/finding_sentences.h"
-#include "report/text/finding_words.h"
+#include "report/words/finding_sentences.h"
+#include "report/words/finding_words.h"
 
 namespace hone::report {
 namespace {

@@ -5,8 +5,8 @@
 #include <ostream>
 
 #include "report/report.h"
-#include "report/text/breakdown.h"
-#include "report/text/style.h"
+#include "report/words/breakdown.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 

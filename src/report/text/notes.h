@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/report.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 

@@ -7,14 +7,14 @@
 #include <sstream>
 
 #include "report/tables.h"
-#include "report/text/breakdown.h"
 #include "report/text/finding_full_text.h"
 #include "report/text/findings_text.h"
-#include "report/text/headline.h"
 #include "report/text/next.h"
 #include "report/text/notes.h"
 #include "report/text/table_text.h"
 #include "report/text/tops.h"
+#include "report/words/breakdown.h"
+#include "report/words/headline.h"
 
 namespace hone::report {
 namespace {

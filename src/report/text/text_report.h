@@ -7,7 +7,7 @@
 
 #include "report/report.h"
 #include "report/table.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 

@@ -10,11 +10,11 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "report/table.h"
-#include "report/text/finding_words.h"
-#include "report/text/gain_text.h"
-#include "report/text/headline.h"
 #include "report/text/table_text.h"
 #include "report/text/text_report.h"
+#include "report/words/finding_words.h"
+#include "report/words/gain_text.h"
+#include "report/words/headline.h"
 
 namespace hone::report {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/known.h"
 #include "report/report.h"
-#include "report/text/style.h"
 #include "report/whatif_answer.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 

@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-#include "report/text/style.h"
+#include "report/words/style.h"
 #include "tune/result.h"
 
 namespace hone::report {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/text/style.h"
+#include "report/words/style.h"
 #include "tune/result.h"
 
 namespace hone::report {

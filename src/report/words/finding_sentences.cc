@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/text/finding_sentences.h"
+#include "report/words/finding_sentences.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,9 +9,9 @@
 #include "analyze/source_frame.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "report/text/finding_words.h"
-#include "report/text/gain_text.h"
-#include "report/text/kernel_name.h"
+#include "report/words/finding_words.h"
+#include "report/words/gain_text.h"
+#include "report/words/kernel_name.h"
 
 namespace hone::report {
 

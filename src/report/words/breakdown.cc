@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/text/breakdown.h"
+#include "report/words/breakdown.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "report/report.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 

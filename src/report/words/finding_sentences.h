@@ -8,8 +8,8 @@
 
 #include "base/known.h"
 #include "doctor/doctor.h"
-#include "report/text/breakdown.h"
-#include "report/text/style.h"
+#include "report/words/breakdown.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/text/kernel_name.h"
+#include "report/words/kernel_name.h"
 
 #include <array>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/text/finding_words.h"
+#include "report/words/finding_words.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "report/report.h"
-#include "report/text/gain_text.h"
+#include "report/words/gain_text.h"
 
 namespace hone::report {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "doctor/doctor.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 

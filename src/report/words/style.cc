@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 #include <algorithm>
 #include <cmath>

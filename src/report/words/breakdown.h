@@ -10,7 +10,7 @@
 #include "analyze/idle.h"
 #include "base/known.h"
 #include "report/report.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 

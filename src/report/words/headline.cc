@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/text/headline.h"
+#include "report/words/headline.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "replay/whatif.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 namespace hone::report {
 
