@@ -72,7 +72,7 @@ void BenchCommand::Declare(CLI::App& app) {
           ->group("what to measure");
   app.add_flag("--higher-is-better", higher_, "of what regex:PATTERN finds")
       ->group("what to measure");
-  app.add_option("--warmup", warmup_, "steps given away first; without it by rule, at least 10")
+  app.add_option("--warmup", warmup_, "steps discarded first; without it by rule, at least 10")
       ->option_text("N")
       ->check(WholeNumber())
       ->group("what to measure");

@@ -79,11 +79,10 @@ const VerbInfo& RunCommand::info() const {
       "run a program and say why it is slow; no change to its code",
       "hone run [options] [--] CMD...",
       "Starts CMD with hone's recorder inside: operators, kernels, copies, memory, data loading, "
-      "Python lines and the machine, of every process it starts. Once 30 steady steps and "
-      "a second of them are seen, "
-      "recording ends, the program runs on at full speed, and the answer is printed to stderr and "
-      "kept in a folder. Ctrl-C, kill and crash of the program still give an answer. The exit code "
-      "is the program's.",
+      "Python lines and the machine, of every process it starts. Recording ends after 30 steady "
+      "steps, or after as many as fill a second if those are more; the program runs on at full "
+      "speed, and the answer is printed to stderr and kept in a folder. If the program is "
+      "interrupted, killed or crashes, there still is an answer. The exit code is the program's.",
       {{"hone run -- python train.py --epochs 3", "Why is this training slow?"},
        {"hone run --steps 100 --out before -- torchrun --nproc-per-node 8 train.py",
         "100 steps of all eight ranks, into the folder before/."},

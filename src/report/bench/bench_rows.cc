@@ -108,7 +108,7 @@ std::vector<BenchRow> BenchRows(const bench::Benchmark& benchmark) {
       "warm-up",
       OfSteps([](const bench::Steps& s) { return std::optional(static_cast<double>(s.warmup)); }),
       [](double value) { return Count(static_cast<std::uint64_t>(value), "step"); },
-      "given away, by the same rule");
+      "discarded, by the same rule");
   if (metric.kind != bench::MetricKind::kWall) {
     rows.Add(
         "wall time", [](const Run& run) { return std::optional(run.wall_s); }, Seconds);
