@@ -72,10 +72,11 @@ def told(session):
         try:
             candidates += [_candidate(session.seen, kind, options, title)
                            for options, title in kind.variants(session.seen)]
+        except treatments.Unfit as unfit:
+            inapplicable.append({"treatment": kind.name, "title": kind.title, "why": str(unfit)})
         except Exception as trouble:
-            unfit = type(trouble).__name__ == "Unfit"
             inapplicable.append({"treatment": kind.name, "title": kind.title,
-                                 "why": str(trouble) if unfit else "it failed: " + repr(trouble)[:300]})
+                                 "why": "it failed: " + repr(trouble)[:300]})
     advice = session.quietly(_advice.advice, session.seen) or []
     return {"candidates": candidates, "inapplicable": inapplicable, "advice": advice}
 

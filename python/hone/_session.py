@@ -158,7 +158,9 @@ class Session:
         try:
             return method(*arguments)
         except Exception as trouble:
-            if type(trouble).__name__ == "Unfit":
+            from .treatments import Unfit  # here: programs without treatments never load them
+
+            if isinstance(trouble, Unfit):
                 treatment.unfit(str(trouble))
             else:
                 treatment.failed(_reason(trouble))
