@@ -3,10 +3,10 @@
 """The readers that judge our exports find planted mistakes. A check that cannot fail proves nothing."""
 import sys
 
-import test_speedscope
+import speedscope_test
 from harness import Checks
 
-import test_perfetto  # noqa: F401  finds a Python with the package, or skips
+import perfetto_test  # noqa: F401  finds a Python with the package, or skips
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from perfetto_trace import PerfettoTrace
 
@@ -68,7 +68,7 @@ def speedscope_mistakes(checks):
         profile = {"type": "evented", "name": "t", "unit": "nanoseconds", "startValue": 0,
                    "endValue": 10, "events": [{"type": t, "frame": f, "at": at} for t, f, at in events],
                    **fields}
-        test_speedscope.check_evented(inner, "planted (expected):", profile, 2)
+        speedscope_test.check_evented(inner, "planted (expected):", profile, 2)
         return inner.failed
     checks.equal(failures([("O", 0, 1), ("O", 1, 2), ("C", 1, 3), ("C", 0, 9)]), 0, "a good profile")
     for what, events in {"crossing": [("O", 0, 1), ("O", 1, 2), ("C", 0, 3), ("C", 1, 4)],

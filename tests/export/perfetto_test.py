@@ -101,7 +101,7 @@ def check_tracks(checks, label, trace):
 
 def check_ranks(checks, folder):
     """A directory of ranks is one file; what each rank has alone is there with its own process."""
-    from test_chrome import RANK
+    from chrome_test import RANK
     ranks = folder / "ranks"
     ranks.mkdir()
     bases = (1_700_000_000_000_000_000, 1_700_000_000_000_500_000)
