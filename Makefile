@@ -80,7 +80,7 @@ help:
 	@echo "make            build the program: build/hone"
 	@echo "make demo       build, then analyze a bundled real trace"
 	@echo "make test       build and run all tests (unit, golden, checks, short fuzz run)"
-	@echo "make check      layers, sizes, format and clang-tidy over the tree"
+	@echo "make check      layers, sizes, versions, format, ruff and clang-tidy over the tree"
 	@echo "make fuzz       run every fuzzer for SECONDS=$(SECONDS) under ASan and UBSan"
 	@echo "make bench      speed and memory against Python's json.load; BENCH_ARGS=--curve for 4 GB"
 	@echo "make portable   dist/hone-VERSION-linux-x86_64.tar.gz, static but for glibc"

@@ -4,7 +4,8 @@
 
 For each Python: the start of a process, a mark, a stack read on the program's own thread at several
 depths, and the sampler: its own share of a core and what a loop of pure Python takes more (of a core:
-other programs on the machine do not count). Bare and recorded runs alternate, each in a fresh process; the least and the median of RUNS.
+other programs on the machine do not count). Bare and recorded runs alternate, each in a fresh process;
+the least and the median of RUNS.
 """
 import json
 import os
@@ -33,7 +34,8 @@ def best(call, *arguments, n=2000, rounds=150):
     return least * 1e9
 scope = {"done": lambda: best(here, 0)}
 for i in range(60):
-    exec(compile("def f%d(n):\\n  return f%d(n - 1) if n else done()" % (i, i + 1), "/a/file/of/its/own/%d.py" % i, "exec"), scope)
+    text = "def f%d(n):\\n  return f%d(n - 1) if n else done()" % (i, i + 1)
+    exec(compile(text, "/a/file/of/its/own/%d.py" % i, "exec"), scope)
 empty = best(nothing)
 result = {"stack at depth %d" % depth: scope["f0"](depth) - empty for depth in (5, 20, 50)}
 import hone
@@ -68,7 +70,8 @@ waiting.set()
 
 def run(python, code, *arguments, recorded=True, env=()):
     folder = tempfile.mkdtemp(prefix="hone-bench-")
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "LD_PRELOAD", "PYTHONDONTWRITEBYTECODE")}
+    environment = {k: v for k, v in os.environ.items()
+                   if k not in ("PYTHONPATH", "LD_PRELOAD", "PYTHONDONTWRITEBYTECODE")}
     if recorded:
         environment.update(HONE_RUN_DIR=folder, HONE_LIBRARY=str(LIBRARY), LD_PRELOAD=str(LIBRARY),
                            HONE_ALL="1", PYTHONPATH=str(ROOT / "python/inject"))
@@ -104,7 +107,7 @@ def bench(python):
         values = [result[name] for result in results]
         row(name, min(values), statistics.median(values), "ns")
     for threads in (0, 16):
-        found = pairs(lambda recorded: run(python, LOOP, str(threads), recorded=recorded)[1])
+        found = pairs(lambda recorded, threads=threads: run(python, LOOP, str(threads), recorded=recorded)[1])
         what = "pure Python, %d threads wait" % threads
         row(what, 100 * (min(b[0] for _, b in found) / min(a[0] for a, _ in found) - 1),
             100 * statistics.median(b[0] / a[0] - 1 for a, b in found), "% more")

@@ -72,7 +72,7 @@ def main():
             def there(text=query):
                 for statement in filter(str.strip, text.split(";")):
                     database.execute(statement).fetchall()
-            whole = seconds(lambda: ask(query), arguments.runs)
+            whole = seconds(lambda text=query: ask(text), arguments.runs)
             print(f"{whole:9.3f} {max(whole - read, 0):8.3f} {seconds(there, arguments.runs):8.3f}  "
                   f"{question}")
 

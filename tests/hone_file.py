@@ -41,7 +41,8 @@ TABLES = {  # name: number, columns with d(elta) v(alue) t(ext) f(loat)
     "graphs": (11, "start:d duration:v device:v stream:d correlation:d graph:v"),
     "overhead": (12, "start:d duration:v kind:v tid:v"),
     "driver_memory": (13, "time:d address:d bytes:v memory_kind:v device:v correlation:d pid:v"),
-    "memory": (14, "tid:d time:d device_type:v device:v address:d bytes:v freed:v allocated:d reserved:d frame:d oom:v"),
+    "memory": (14, "tid:d time:d device_type:v device:v address:d bytes:v freed:v allocated:d reserved:d frame:d "
+                   "oom:v"),
     "code": (15, "id:d file:t function:t first_line:v"),
     "frames": (16, "id:d caller:d code:v line:v"),
     "samples": (17, "tid:v time:d frame:d state:v period:v"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks for programs that `hone run` records or `hone bench` measures. Without it they cost a function call and do nothing.
+"""Marks for programs that `hone run` records or `hone bench` measures. Without them they cost a function call
+and do nothing.
 
     for batch in loader:
         with hone.region("forward"):

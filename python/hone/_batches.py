@@ -149,7 +149,8 @@ class Batches:
         mean, deviation = self._moments(values)
         return {"count": self.count, "order": order.hexdigest() if self.order_known else "",
                 "labels": self._sum(one for one in values if one[1]), "content": self._sum(values),
-                "random": self.random, "random_labels": self.random_labels, "mean": plain(mean), "stdev": plain(deviation)}
+                "random": self.random, "random_labels": self.random_labels,
+                "mean": plain(mean), "stdev": plain(deviation)}
 
     def _sum(self, values):
         fold, some = hashlib.blake2b(digest_size=8), False

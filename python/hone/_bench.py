@@ -309,7 +309,7 @@ def _wait_for_devices():
 
 
 def _reserved(device):
-    """torch.cuda.memory_reserved, which builds, flattens and sorts all counters for the one: a millisecond of a block."""
+    """torch.cuda.memory_reserved, which builds, flattens and sorts all counters for the one, takes a millisecond."""
     try:
         return _torch._C._cuda_memoryStats(device)["reserved_bytes"]["all"]["current"]
     except Exception:  # not this torch's way

@@ -3,8 +3,8 @@
 
 Batches are seen where a DataLoader hands them out. Everything else is looked at in a few steps, between
 the end of one and the next call of the optimizer, and those steps are left out of the times: operators
-by torch's old profiler (the new one writes to stderr), modules by a walk over the garbage collector's objects. Nothing here asks a
-device for a value, draws a random number or changes a module.
+by torch's old profiler (the new one writes to stderr), modules by a walk over the garbage collector's objects. Nothing
+here asks a device for a value, draws a random number or changes a module.
 """
 import gc
 import sys

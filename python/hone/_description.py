@@ -87,7 +87,8 @@ def _candidate(seen, kind, options, title):
             "risk": kind.risk, "group": kind.group, "cures": list(kind.rules(seen)), "cures_all": kind.cures_all,
             "better_with": list(kind.better_with),
             "prior": float(expect(seen, options) if expect is not None else kind.prior),
-            "at_most": kind.at_most(seen, options), "extra_s": float(kind.extra(seen, options)), "between": kind.between(options), "code": kind.code(seen, options), "where": kind.where(seen)}
+            "at_most": kind.at_most(seen, options), "extra_s": float(kind.extra(seen, options)),
+            "between": kind.between(options), "code": kind.code(seen, options), "where": kind.where(seen)}
 
 
 def patch(session):

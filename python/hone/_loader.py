@@ -27,7 +27,7 @@ def imported(fetch_module):
             loss("loader", "this torch has no %s.fetch; loading is not timed" % name)
             continue
         if not _marked_code.mark(fetch_module, name, method):
-            setattr(getattr(fetch_module, name), "fetch", _wrapped(method))
+            getattr(fetch_module, name).fetch = _wrapped(method)
     os.register_at_fork(after_in_child=_forget)
 
 

@@ -14,8 +14,10 @@ def facts(loader, given, torch):
     arguments = {name: (type(value).__name__ if name in _OBJECTS and value is not None else value)
                  for name, value in given.items()}
     stream = is_stream(given.get("dataset"))
-    return Loader(arguments=arguments, dataset=id(given.get("dataset")), iterable=stream, sharded=stream and shares(given["dataset"]),
-                  batch_size=_batch_size(given), length=None if stream else _length(given.get("dataset")), why_not=why_no_workers(given, 1 if stream else 2))
+    return Loader(arguments=arguments, dataset=id(given.get("dataset")), iterable=stream,
+                  sharded=stream and shares(given["dataset"]), batch_size=_batch_size(given),
+                  length=None if stream else _length(given.get("dataset")),
+                  why_not=why_no_workers(given, 1 if stream else 2))
 
 
 def _batch_size(given):
@@ -33,7 +35,8 @@ def is_shuffled(loader):
     samplers = sys.modules["torch.utils.data.sampler"]
     drawn = (samplers.RandomSampler, samplers.SubsetRandomSampler, samplers.WeightedRandomSampler)
     # One that is made of these and goes its own way (accelerate's) seeds a generator of its own.
-    return any(getattr(type(sampler), "__iter__", None) is kind.__iter__ for kind in drawn) and sampler.generator is loader.generator
+    is_drawn = any(getattr(type(sampler), "__iter__", None) is kind.__iter__ for kind in drawn)
+    return is_drawn and sampler.generator is loader.generator
 
 
 def _length(dataset):

@@ -47,7 +47,7 @@ class Source:
             self.text = data.decode(encoding)
             self.tree = ast.parse(self.text)
         except (OSError, ValueError, SyntaxError, LookupError) as trouble:
-            raise Misfit("its source cannot be read: %s" % trouble)
+            raise Misfit("its source cannot be read: %s" % trouble) from trouble
         self.data = self.text.encode()
         self._starts = [0] + [match.end() for match in re.finditer(rb"\r\n|\r|\n", self.data)]
         self.end_of_line = "\r\n" if "\r\n" in self.text else "\n"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Python runs this when it starts, because `hone run`, `hone bench` and `hone tune` put this folder first on
-# PYTHONPATH. Starts the recorder, the probe or the treatments of a recipe, then hands over to the sitecustomize that Python would have run.
+# PYTHONPATH. Starts the recorder, the probe or the treatments of a recipe, then hands over to the sitecustomize
+# that Python would have run.
 #
 # Whatever Python the program starts reads this file: nothing here may need a newer one than 2.7.
 import os

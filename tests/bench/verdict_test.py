@@ -108,7 +108,8 @@ class Failures(harness.Case):
         for option in ("--svg", "--html", "--save", "-o"):
             done = self.bench(option, "nowhere/x", "--", "touch", "ran", "--", "touch", "ran", code=1)
             self.assertEqual((done.stdout, done.stderr), (
-                "", "hone: nowhere/x: cannot be written: there is no folder nowhere; make it first, or name another place\n"))
+                "", "hone: nowhere/x: cannot be written: there is no folder nowhere; "
+                "make it first, or name another place\n"))
         done = self.bench("--svg", self.folder, "--", "touch", "ran", "--", "touch", "ran", code=1)
         self.assertIn("it is a folder; name a file", done.stderr)
         self.assertFalse((self.folder / "ran").exists())

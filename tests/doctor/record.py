@@ -85,7 +85,7 @@ class Child:
                     line = ""
                     break
                 if time.monotonic() > deadline:
-                    raise Failed("took too long")
+                    raise Failed("took too long") from None
         if not line:
             raise Failed(f"process ended with {self.process.wait()}; log {self.log}")
         answer = json.loads(line)
@@ -243,7 +243,7 @@ def time_bare(program, deadline, options, record):
     record["block_steps"] = blocks
     lead = math.ceil(program.label.get("lead", 2) / multiple) * multiple
     for word in ORDER[:2 * options.blocks]:
-        ms = attempt(program, word, record, lambda v: v.run(deadline, blocks[word], lead))
+        ms = attempt(program, word, record, lambda v, word=word: v.run(deadline, blocks[word], lead))
         if ms is not None:
             record["bare_ms"][word].append(round(ms, 4))
 
@@ -261,7 +261,7 @@ def profile(program, deadline, options, record):
             ranks = len(program.variants[word].children)
             paths = [options.out / (stem + (f".rank{rank}" if ranks > 1 else "") + f".{setting}.json")
                      for rank in range(ranks)]
-            answers = attempt(program, word, record, lambda v: v.ask(
+            answers = attempt(program, word, record, lambda v, setting=setting, paths=paths: v.ask(
                 deadline, verb="profile", setting=setting, path=[str(path) for path in paths]))
             if answers is None:
                 continue
@@ -378,8 +378,10 @@ def parse_options():
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--set", choices=["programs", "cpu", "run", "strangers"], help="default: cpu with --device cpu")
     parser.add_argument("--hone", type=pathlib.Path, help="record with `hone run` of this program, bad variants only")
-    parser.add_argument("--pair", action="store_true", help="both variants in one process, in turns; with --hone after recording")
-    parser.add_argument("--settings", default="light,full", help="of torch.profiler: light, shapes, full; none: timed only")
+    parser.add_argument("--pair", action="store_true",
+                        help="both variants in one process, in turns; with --hone after recording")
+    parser.add_argument("--settings", default="light,full",
+                        help="of torch.profiler: light, shapes, full; none: timed only")
     parser.add_argument("--blocks", type=int, default=5, help="of each variant; 0: profiled only")
     parser.add_argument("--fixed-settings", default="", help="of the fixed variants; default: the same")
     parser.add_argument("--only", default="", help="names, separated by commas")
@@ -468,8 +470,8 @@ def record_all(programs, options, tars, began):
             program.start(options)
         # The next program's processes import torch while this one is profiled, not while it is timed.
         following = programs[i + 1] if i + 1 < len(programs) else None
-        record = record_program(
-            program, options, lambda: following.start(options) if following and not options.pair else None)
+        record = record_program(program, options, lambda following=following: (
+            following.start(options) if following and not options.pair else None))
         if finished:
             finish(finished, options, tars)
         finished = record

@@ -53,7 +53,7 @@ class Score(unittest.TestCase):
         self.assertTrue(good(scored(near, finding("a"), finding("b", "low"))))
         self.assertFalse(good(*[RIGHT] * 99, scored(near, finding("a"), finding("b", "medium"))))
 
-    def test_what_the_machine_adds_is_passed_over(self):
+    def test_what_the_machine_adds_is_told_by_its_title(self):
         crowd = {**finding("b"), "title": "other programs take cores"}
         for over in ("b", "b: other programs"):
             self.assertTrue(scored({"first": "a", "all": ["a"], "over": [over]}, crowd, finding("a")).top1)

@@ -84,7 +84,8 @@ class Backward(harness.Case):
                 with torch.autograd.profiler.profile() as profile:
                     for _ in range(5):
                         forked(x)
-                    time.sleep(0.02)  # a fork's own record ends after wait(): torch's profiler does not bear one that is late
+                    # A fork's own record ends after wait(): torch's profiler does not bear one that is late.
+                    time.sleep(0.02)
                 print({event.key: event.count for event in profile.key_averages()})
                 forked(x)  # the pool's threads no longer have them
             torch._C._autograd._set_empty_test_observer(False, 1.0)

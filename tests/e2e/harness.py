@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import struct
 import subprocess
 import sys

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """hone run on real PyTorch on the CPU: what is recorded, what is answered, what is unchanged."""
+import fcntl
 import json
 import os
-import pathlib
 import pty
 import re
 import signal
 import statistics
+import struct
 import subprocess
-import sys
+import termios
 import time
 
 import harness
@@ -236,7 +237,6 @@ class Torch(harness.Case):
         if pid == 0:
             os.environ.update(TERM="xterm", LC_ALL="C.UTF-8", COLUMNS="100")
             os.execv(line[0], line)
-        import fcntl, struct, termios
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
         text = b""
         try:

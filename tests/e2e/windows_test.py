@@ -100,7 +100,8 @@ class Windows(harness.Case):
                 self.assertIn(b"made no step of an optimizer yet; the program runs on and is recorded again",
                               done.stderr)
                 self.assertGreaterEqual(self.answer(done)["steps"]["count"], at_least)
-                self.assertEqual(b"recorded 30 steps after warm-up, of 1 process" in done.stderr, steps == 400, done.stderr)
+                warmed = b"recorded 30 steps after warm-up, of 1 process" in done.stderr
+                self.assertEqual(warmed, steps == 400, done.stderr)
 
     def test_a_program_without_steps_is_told_of_while_it_runs(self):
         run = self.late(self.start_hone, "6", "0", "60")

@@ -120,9 +120,12 @@ def check_files(checks, folder, path):
 
 RANK = """{"schemaVersion": 1, "baseTimeNanoseconds": %d, "distributedInfo": {"rank": %d, "world_size": 2},
 "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": [
-{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 77, "tid": 77, "ts": 10.000, "dur": 8.000, "args": {"External id": 1}},
-{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 77, "tid": 77, "ts": 12.000, "dur": 3.000, "args": {"correlation": 101, "External id": 1}},
-{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 40.001, "dur": 20.000, "args": {"device": 0, "stream": 7, "correlation": 101}}
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 77, "tid": 77, "ts": 10.000, "dur": 8.000,
+ "args": {"External id": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 77, "tid": 77, "ts": 12.000, "dur": 3.000,
+ "args": {"correlation": 101, "External id": 1}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 40.001, "dur": 20.000,
+ "args": {"device": 0, "stream": 7, "correlation": 101}}
 ]}"""
 
 

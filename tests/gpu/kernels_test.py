@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The same program under `hone run --all` and under torch.profiler on a real GPU: the same kernels, copies and operators.
+"""The same program under `hone run --all` and under torch.profiler on a real GPU: the same kernels, copies
+and operators.
 
     kernels_test.py [--hone build/hone] [SCRIPT ARGS…]
 

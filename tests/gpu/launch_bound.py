@@ -10,7 +10,7 @@ layers = [layer for _ in range(16) for layer in (torch.nn.Linear(96, 96), torch.
 model = torch.nn.Sequential(*layers).to(device)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, foreach=False)
 data = torch.randn(24, 96, device=device)
-for step in range(int(sys.argv[1]) if len(sys.argv) > 1 else 600):
+for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 600):
     optimizer.zero_grad()
     (model(data) - data).abs().mean().backward()
     optimizer.step()

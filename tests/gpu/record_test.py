@@ -5,8 +5,8 @@ CUPTI, Triton, NVTX, NCCL, a program without Python, and the device's own counte
 
     record_test.py [--hone build/hone] [TEST…]
 
-Run by hand, on a machine with a GPU (exits with 77 without one). All programs are recorded first, four at a time: none of
-the tests is about time.
+Run by hand, on a machine with a GPU (exits with 77 without one). All programs are recorded first, four at a
+time: none of the tests is about time.
 """
 import argparse
 import concurrent.futures
@@ -250,7 +250,8 @@ class Gpu(unittest.TestCase):
     def test_nodes_of_a_graph(self):
         recording = self.recording("graph")
         self.assertEqual(recording.done.stdout.split(), ["800"])
-        self.assertEqual(recording.one("select count(*) from device_work where graph is not null and kind = 'kernel'"), 800)
+        self.assertEqual(recording.one(
+            "select count(*) from device_work where graph is not null and kind = 'kernel'"), 800)
         self.assertEqual(recording.one("select count(*) from slice where call = 'graph_launch'"), 40)
 
     def test_streams_and_copies(self):
@@ -312,13 +313,15 @@ class Gpu(unittest.TestCase):
     def test_a_program_without_python(self):
         recording = self.recording("plain")
         self.assertEqual(recording.done.stdout.split(), ["0"])
-        self.assertEqual(recording.one("select count(*) from device_work where kind = 'kernel' and name like '%Scale%'"), 1000)
+        self.assertEqual(recording.one(
+            "select count(*) from device_work where kind = 'kernel' and name like '%Scale%'"), 1000)
         self.assertEqual(recording.one("select count(*) from device_work where kind = 'set'"), 1)
 
     def test_counters_of_the_device(self):
         recording = self.recording("waits")
         series = {f"{row['track']}/{row['series']}": round(row["v"], 2) for row in recording.rows(
-            "select track, series, avg(value) v from counter where track like '%gpu%' or track like '%cuda%' group by 1, 2")}
+            "select track, series, avg(value) v from counter "
+            "where track like '%gpu%' or track like '%cuda%' group by 1, 2")}
         print("\n", series)
         words = " ".join(series).lower()
         for word in ("power", "clock", "energy", "memory", "util", "sm", "tensor", "dram", "pcie"):

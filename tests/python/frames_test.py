@@ -65,7 +65,7 @@ class Samples(unittest.TestCase):
         """{(functions, outermost first): samples}, and that every number is a row that came before."""
         code = {row[1]: row for row in run.rows("code")}
         frames = {}
-        for _, number, caller, function, line in run.rows("frames"):
+        for _, number, caller, function, _line in run.rows("frames"):
             self.assertIn(function, code)
             self.assertTrue(caller == "0" or int(caller) < int(number))
             frames[number] = frames.get(caller, ()) + (code[function][3].split(".")[-1],)

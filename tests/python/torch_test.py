@@ -137,7 +137,10 @@ class Torch(unittest.TestCase):
         # From one pause to another, so that none at the edge is in one list and out of the other.
         begin = middle_of_widest_pause(starts[:len(starts) // 4])
         end = middle_of_widest_pause(starts[-len(starts) // 4:])
-        inside = lambda starts: sorted(start for start in starts if begin < start < end)
+
+        def inside(starts):
+            return sorted(start for start in starts if begin < start < end)
+
         ours = recorded_slices(run)
         differences = []
         for key, starts in theirs.items():
@@ -178,8 +181,8 @@ def disable():
 
     def test_once_and_only_then(self):
         self.assertEqual(self.moves("fake._prepare_profiler(0, {Activity.CPU}); disable(); disable()"), [])
-        self.assertEqual(self.moves("for i in (1, 2): fake._prepare_profiler(0, {Activity.CUDA})\ndisable(); disable()"),
-                         ["cuda_yield", "cuda_resume"])
+        twice = "for i in (1, 2): fake._prepare_profiler(0, {Activity.CUDA})\ndisable(); disable()"
+        self.assertEqual(self.moves(twice), ["cuda_yield", "cuda_resume"])
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class Data(torch.utils.data.Dataset):
 def steps(count, width=16):
     model = torch.nn.Sequential(torch.nn.Linear(width, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    for step in range(count):
+    for _ in range(count):
         loss = model(torch.ones(8, width)).square().mean()
         optimizer.zero_grad()
         loss.backward()

@@ -59,7 +59,7 @@ class Page(unittest.TestCase):
                 self.assertEqual(answers, query.count(";"))
 
     def test_on_a_real_trace(self):
-        for question, query in harness.examples():
+        for _, query in harness.examples():
             harness.hone("sql", harness.TRACES / "resnet50_bad_light.json.gz", "--csv", stdin=query)
 
 

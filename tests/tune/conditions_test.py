@@ -35,8 +35,8 @@ class Variants(unittest.TestCase):
         self.assertIn(words, str(raised.exception))
 
     def test_workers_leave_a_core_to_the_training(self):
-        for cores, world, counts in ((16, 1, {4, 8, 12, 15}), (64, 1, {4, 8, 12, 16}), (2, 1, {2}), (1, 1, {2}), (8, 2, {3}),
-                                     (4, 1, {3})):
+        for cores, world, counts in ((16, 1, {4, 8, 12, 15}), (64, 1, {4, 8, 12, 16}), (2, 1, {2}), (1, 1, {2}),
+                                     (8, 2, {3}), (4, 1, {3})):
             found = self.options("loader-workers", seen(cores=cores, local_world=world))
             self.assertEqual({one["num_workers"] for one in found}, counts, cores)
         self.assertEqual(self.options("loader-workers", seen())[0]["num_workers"], 12)
@@ -71,8 +71,10 @@ class Variants(unittest.TestCase):
         self.assertEqual(self.options("pinned-memory", seen(device="cuda")), [{}])
         self.unfit("non-blocking-copies", seen(device="cuda"), "no copy")
         self.unfit("non-blocking-copies", seen(device="cuda", copies=Copies(total=9)), "already")
-        self.unfit("non-blocking-copies", seen(device="cuda", copies=Copies(total=9, pageable=9), loaders=[]), "pageable")
-        self.assertEqual(self.options("non-blocking-copies", seen(device="cuda", copies=Copies(total=9, blocking=9))), [{}])
+        pageable = Copies(total=9, pageable=9)
+        self.unfit("non-blocking-copies", seen(device="cuda", copies=pageable, loaders=[]), "pageable")
+        blocking = Copies(total=9, blocking=9)
+        self.assertEqual(self.options("non-blocking-copies", seen(device="cuda", copies=blocking)), [{}])
 
     def test_memory(self):
         self.assertEqual(self.options("allocator-settings", seen(device="cuda")), [{"kind": "cuda"}])
@@ -191,7 +193,8 @@ class Later(unittest.TestCase):
             history.append(result)
             json.dump(history, open("out.json", "w"), indent=2)
             """, "train.py:18 gives the number to json")
-        self.refused("from json import dumps\nx = loss.item()\ny = [x]\ndumps(y)", "train.py:4 gives the number to json")
+        self.refused("from json import dumps\nx = loss.item()\ny = [x]\ndumps(y)",
+                     "train.py:4 gives the number to json")
         self.refused("import wandb\nx += loss.item()\nwandb.log(dict(loss=x))", "train.py:3 gives the number to wandb")
         self.refused("from transformers import Trainer\nself.log({'a': loss.item()})", "number to transformers")
         self.refused("x += loss.item()\ntorch.tensor([x], device=0)", "train.py:2 gives the number to torch.tensor")

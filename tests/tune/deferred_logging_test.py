@@ -178,11 +178,13 @@ class Permanent(Patch):
     def test_forms(self):
         self.write(TRAIN)
         before = self.run_program("train.py")["main"]()
-        seen = self.seen(self.read("total +="), self.read("seen -="), self.read("hits +=", "int64"), self.read("append("),
-                         self.read("last = loss", uses=["train.py:40"]), self.read("mean ="), self.read("log(loss"))
+        seen = self.seen(self.read("total +="), self.read("seen -="), self.read("hits +=", "int64"),
+                         self.read("append("), self.read("last = loss", uses=["train.py:40"]), self.read("mean ="),
+                         self.read("log(loss"))
         kind = treatments.load("deferred-logging")
         self.assertEqual(kind.where(seen), "train.py:16")
-        self.assertEqual(kind.code(seen, {}), "total = total + loss.detach().double()  # float(...) where the number is used")
+        self.assertEqual(kind.code(seen, {}),
+                         "total = total + loss.detach().double()  # float(...) where the number is used")
         diff = _patch.unified(kind.edits(seen, {}))
         self.assertEqual(self.body(diff), """\
 # train.py:16: the number stays on the device: write float(...) around it where it is used, unless a format such as {:.3f} does
@@ -202,7 +204,7 @@ class Permanent(Patch):
 +            hits = hits + (x > 0).sum().detach().clone()
 +            losses.append(loss.detach().double() * 2)
 +            last = loss.detach().double()
-""".replace("            ", "        "))
+""".replace("            ", "        "))  # noqa: E501  the patch as it is written
         self.apply(diff)
         after = self.run_program("train.py")["main"]()
         self.assertIsInstance(after[1], torch.Tensor)
@@ -221,7 +223,8 @@ class Permanent(Patch):
             total *= a.item()
             """)
         told = [_patch.unread_text("train.py:%d" % line, ".detach()") for line in range(2, 8)]
-        self.assertEqual(told, ["total = total + (a.detach() + b.detach())", 'd["x"] = d["x"] + a.detach()', "", "", "", ""])
+        self.assertEqual(told, ["total = total + (a.detach() + b.detach())", 'd["x"] = d["x"] + a.detach()',
+                                "", "", "", ""])
 
 
 HELD = """\

@@ -56,8 +56,8 @@ set +e
 echo $? >first.rc
 cp disk/t/tune.jsonl first.jsonl
 rm disk/fill
-"$2" tune --seconds 0.3 --budget 10m --no-record --no-confirm --only set-to-none --resume disk/t --json -- "$3" train.py "$4" \\
-    >second.out 2>second.err
+"$2" tune --seconds 0.3 --budget 10m --no-record --no-confirm --only set-to-none --resume disk/t --json \\
+    -- "$3" train.py "$4" >second.out 2>second.err
 echo $? >second.rc
 """
 
@@ -113,7 +113,8 @@ class FullDisk(unittest.TestCase):
 
     def test_one_that_only_the_program_saw_full_is_told_with_its_line(self):
         self.assertRegex(self.search("loudly"),
-                         r"hone tune: a disk that the program writes to is full: OSError: .*No space left.*train.py:\d+")
+                         r"hone tune: a disk that the program writes to is full: "
+                         r"OSError: .*No space left.*train.py:\d+")
 
 
 if __name__ == "__main__":

@@ -154,8 +154,8 @@ class Company(Later):
         self.check_same(use(value), _later.plain_inside(use(self.later(value, dtype))))
 
     def test_python(self):
-        for use in (float, int, str, repr, bool, hash, abs, round, math.isnan, math.exp, math.floor, math.trunc, complex,
-                    lambda n: f"{n:.3f} {n!r} {n:>9} {n}", lambda n: "%.3f %s %d %g" % (n, n, n, n),
+        for use in (float, int, str, repr, bool, hash, abs, round, math.isnan, math.exp, math.floor, math.trunc,
+                    complex, lambda n: f"{n:.3f} {n!r} {n:>9} {n}", lambda n: "%.3f %s %d %g" % (n, n, n, n),
                     lambda n: "{:e}".format(n), lambda n: round(n, 2), lambda n: max(n, 3.0),
                     lambda n: min(n, 3.0),
                     lambda n: max([n, 0.1]), lambda n: sum([n, n, 1]), lambda n: sorted([n, 0.1, n * 2, 5]),

@@ -320,7 +320,8 @@ class Edits(Patch):
         own = torch.Generator()
         sampler = torch.utils.data.RandomSampler
         for given, said in (({"shuffle": True}, True), ({"shuffle": True, "generator": own}, True), ({}, False),
-                            ({"sampler": sampler(range(8))}, True), ({"sampler": sampler(range(8), generator=own)}, False),
+                            ({"sampler": sampler(range(8))}, True),
+                            ({"sampler": sampler(range(8), generator=own)}, False),
                             ({"batch_sampler": torch.utils.data.BatchSampler(sampler(range(8)), 2, False)}, True),
                             ({"sampler": torch.utils.data.SequentialSampler(range(8))}, False)):
             loader = torch.utils.data.DataLoader(range(9), **given)
@@ -382,7 +383,8 @@ class Edits(Patch):
         options = {"num_workers": 2, "persistent_workers": True}
         self.assertEqual(treatments.load("loader-workers").where(seen), "train.py:1")
         self.assertEqual(self.body_of(*treatments.load("loader-workers").edits(seen, options),
-                                      *treatments.load("batch-size").edits(seen, {"batch_size": 4, "accumulate": 2})), """\
+                                      *treatments.load("batch-size").edits(
+                                          seen, {"batch_size": 4, "accumulate": 2})), """\
 +    dataloader_num_workers=2,
 +    dataloader_persistent_workers=True,
 +    per_device_train_batch_size=4,
@@ -408,7 +410,8 @@ class Edits(Patch):
         seen = _seen.Seen(
             scripts=["train.py"], device="cuda", optimizers=[_seen.Optimizer(
                 site="train.py:6", kind="Adam", devices={"cuda"}, dtypes={"float32"})],
-            roots=[_seen.Root(site="train.py:3", module=torch.nn.Linear(1, 1), kind="Net", name="self", loop="lightning")])
+            roots=[_seen.Root(site="train.py:3", module=torch.nn.Linear(1, 1), kind="Net", name="self",
+                              loop="lightning")])
         self.assertEqual(treatments.load("bf16-autocast").code(seen, {}), 'Trainer(precision="bf16-mixed")')
         self.assertEqual(treatments.load("bf16-autocast").where(seen), "train.py:9")
         recipe = ("bf16-autocast", "fused-optimizer", "compile-default")

@@ -344,7 +344,7 @@ class Optimizers(Same):
         for kind, more in ((torch.optim.Adam, {}), (torch.optim.AdamW, {"foreach": False}),
                            (torch.optim.SGD, {"momentum": 0.9}), (torch.optim.Adagrad, {"foreach": True})):
             session, (_, _, _, optimizer) = self.both(
-                "fused-optimizer", 1e-5, make_optimizer=lambda p: kind(p, lr=0.01, **more))
+                "fused-optimizer", 1e-5, make_optimizer=lambda p, kind=kind, more=more: kind(p, lr=0.01, **more))
             self.check_applied(session, "fused-optimizer", 1)
             self.assertTrue(optimizer.defaults["fused"])
             session.undo()

@@ -136,20 +136,24 @@ class Programs(Case):
             "--budget", "10m", "--no-record", "--no-confirm", "--out", "t", "--only", "loader-workers", "--json",
             "--", self.python, SLOW, "--workers", "1", "--steps", "60", "--wait", "0.0005").stdout)
         self.assertEqual(answer["rows"], [])
-        self.assertIn("num_workers=1", {one["treatment"]: one["why"] for one in answer["inapplicable"]}["loader-workers"])
+        why = {one["treatment"]: one["why"] for one in answer["inapplicable"]}
+        self.assertIn("num_workers=1", why["loader-workers"])
 
     def test_programs_that_cannot_be_tuned_get_one_sentence(self):
         never = self.script("import torch\nprint(torch.ones(3).sum())\n", "never.py")
         fails = self.script("import torch\nprint('so far')\nraise RuntimeError('no data in /nowhere')\n", "fails.py")
-        for number, (words, text) in enumerate((((self.python, never), "cannot be measured by its steps"), ((self.python, fails), "no data in /nowhere"),
-                            (("true",), "Python"), ((self.python, "-c", "pass"), "hone.step()"))):
+        for number, (words, text) in enumerate((
+                ((self.python, never), "cannot be measured by its steps"),
+                ((self.python, fails), "no data in /nowhere"),
+                (("true",), "Python"), ((self.python, "-c", "pass"), "hone.step()"))):
             done = self.tune("--budget", "60s", "--no-record", "--out", "t%d" % number, "--", *words, code=1)
             self.assertEqual(done.stdout, "")
             self.assertIn(text, done.stderr)
             self.assertIn("hone tune: ", done.stderr)
         for words, code, text in (((), 2, "nothing to run"),
                                   (("--budget", "soon", "--", "true"), 2, "not a length of time"),
-                                  (("--batch-flag", "--batch", "--", "python", "x.py"), 2, "--batch is not in the command"),
+                                  (("--batch-flag", "--batch", "--", "python", "x.py"), 2,
+                                   "--batch is not in the command"),
                                   (("--resume", "nowhere", "--", "true"), 1, "no search to go on with"),
                                   (("-o", "nowhere/x", "--", "true"), 1, "there is no folder nowhere; make it first"),
                                   (("--", "no-such-program"), 127, "no-such-program")):
@@ -214,7 +218,8 @@ class Programs(Case):
         self.assertIn("adopted", done.stdout)
         self.assertNotIn("patch -p1", done.stdout)
         self.assertFalse((self.folder / "t" / "recipe.patch").exists())
-        self.assertRegex(" ".join(done.stdout.split()), r"no patch makes this change, write it by hand: train.py:\d+: DataLoader")
+        self.assertRegex(" ".join(done.stdout.split()),
+                         r"no patch makes this change, write it by hand: train.py:\d+: DataLoader")
 
     def test_batch_sizes(self):
         done = self.tune("--budget", "10m", "--no-record", "--out", "t", "--only", "batch-size", "--batch-flag",

@@ -182,7 +182,8 @@ scaler.update()""")
         for lines, loss in (
                 ("model(torch.randn(16, 8)).square().mean().backward()", "scaler.scale(loss).backward()"),
                 ("(model(torch.randn(16, 8)).square().mean() / 4).backward()", "scaler.scale(loss).backward()"),
-                ("loss = model(torch.randn(16, 8)).square().mean()\n    (((loss) * 2)\n        + 1).backward(\n        )",
+                ("loss = model(torch.randn(16, 8)).square().mean()\n"
+                 "    (((loss) * 2)\n        + 1).backward(\n        )",
                  "scaler.scale(((loss) * 2)\n        + 1).backward(\n        )"),
                 ("out = model(torch.randn(16, 8))\n    out.backward(out.detach() / 64)",
                  "scaler.scale(out).backward(out.detach() / 64)"),
@@ -269,15 +270,19 @@ if __name__ != "other":
         loss = "loss = model(torch.randn(16, 8)).square().mean()\n    loss.backward()"
         for lines, step, words in (
                 (loss.replace("\n    ", "; "), "opt.step()", "several statements stand on its line"),
-                (loss, "opt.step(); losses.append(1)", "scaler.step(opt), scaler.update() (several statements stand on"),
+                (loss, "opt.step(); losses.append(1)",
+                 "scaler.step(opt), scaler.update() (several statements stand on"),
                 (loss, "if step >= 0: opt.step()", "several statements stand on its line"),
                 (loss, "if [opt.step()]:\n        pass", "it is part of a larger statement"),
-                (loss, "opt.step()\n    if step > 9:\n        opt.step()", "step is called on line 28 too, which the run"),
-                (loss + "\n    if step > 9:\n        loss.backward()", "opt.step()", "backward is called on line 27 too"),
+                (loss, "opt.step()\n    if step > 9:\n        opt.step()",
+                 "step is called on line 28 too, which the run"),
+                (loss + "\n    if step > 9:\n        loss.backward()", "opt.step()",
+                 "backward is called on line 27 too"),
                 (loss + "\n    size = model[3].bias.grad.norm()", "opt.step()", "gradients are read on line 26, where"),
-                (loss + "\n    if step > 9:\n        torch.nn.utils.clip_grad_norm_(model.parameters(), 1)", "opt.step()",
-                 "gradients are read on line 27, where"),
-                ("if model(torch.ones(1, 8)).mean() > -9:\n        model(torch.ones(1, 8)).mean().backward()", "opt.step()",
+                (loss + "\n    if step > 9:\n        torch.nn.utils.clip_grad_norm_(model.parameters(), 1)",
+                 "opt.step()", "gradients are read on line 27, where"),
+                ("if model(torch.ones(1, 8)).mean() > -9:\n        model(torch.ones(1, 8)).mean().backward()",
+                 "opt.step()",
                  'with torch.autocast("cpu", dtype=torch.float16) (it is part of a larger statement)')):
             with self.subTest(words):
                 diff = self.patch(self.seen(LOOP % (lines, step), "fp16-autocast"), "fp16-autocast")
@@ -298,7 +303,8 @@ if __name__ != "other":
         diff = self.patch(self.seen(text, "fp16-autocast"), "fp16-autocast")
         self.check_nothing(diff, "(its uses stand in several files, helping.py and train.py)",
                            "train.py:27: scaler.step(opt), scaler.update() (only together with helping.py:2)")
-        text = LOOP % (loss + "if step % 2:\n        loss.backward()\n    else:\n        (loss * 2).backward()", "opt.step()")
+        text = LOOP % (loss + "if step % 2:\n        loss.backward()\n    else:\n        (loss * 2).backward()",
+                       "opt.step()")
         diff = self.patch(self.seen(text, "fp16-autocast"), "fp16-autocast")
         self.check_nothing(diff, "(backward is called at train.py:28 and at train.py:26)")
 
@@ -312,7 +318,8 @@ if __name__ != "other":
         self.addCleanup(sys.modules.pop, "speeding", None)
         loss = "loss = model(torch.randn(16, 8)).square().mean()\n    "
         for lines, step, words in ((loss + "Speed().backward(loss)", "opt.step()", "(backward is called by a library)"),
-                                   (loss + "loss.backward()", "Speed().step(opt)", "(the optimizer is stepped by a library)")):
+                                   (loss + "loss.backward()", "Speed().step(opt)",
+                                    "(the optimizer is stepped by a library)")):
             text = "from speeding import Speed\n" + LOOP % (lines, step)
             self.check_nothing(self.patch(self.seen(text, "fp16-autocast"), "fp16-autocast"), words)
 
@@ -322,7 +329,8 @@ if __name__ != "other":
         self.apply(self.patch(seen, "fp16-autocast", "fused-optimizer", "compile-regional", "compiled-autograd"))
         text = (self.folder / "train.py").read_text()
         for lines in ("opt = torch.optim.SGD(model.parameters(), lr=0.05, fused=True)\n", "        block.compile()\n",
-                      "(torch.compile):\n        scaler.scale(loss).backward()\n    scaler.step(opt)\n    scaler.update()\n"):
+                      "(torch.compile):\n        scaler.scale(loss).backward()\n"
+                      "    scaler.step(opt)\n    scaler.update()\n"):
             self.assertIn(lines, text)
 
 

@@ -83,7 +83,9 @@ class AllocatorSettings(Treatment):
 
 def _sets_malloc(environment, name):
     value = environment.get(name, "")
-    return bool(value) and (name != "LD_PRELOAD" or any(other in value for other in ("jemalloc", "tcmalloc", "mimalloc")))
+    if name == "LD_PRELOAD":
+        return any(other in value for other in ("jemalloc", "tcmalloc", "mimalloc"))
+    return bool(value)
 
 
 def _glibc():
@@ -91,10 +93,9 @@ def _glibc():
 
     try:
         library = ctypes.CDLL(None)
-        library.gnu_get_libc_version
-        return library
-    except (OSError, AttributeError):
+    except OSError:
         return None
+    return library if hasattr(library, "gnu_get_libc_version") else None
 
 
 TREATMENT = AllocatorSettings

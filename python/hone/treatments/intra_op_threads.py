@@ -49,7 +49,8 @@ class IntraOpThreads(Setting):
         def set_num_threads(count):
             # Workers of a loader set theirs; only what the program says itself counts.
             if self.session.here() and not self.session.own:
-                self.state, self.hits, self.why = "inert", 0, "the program calls torch.set_num_threads(%s) itself" % count
+                self.state, self.hits = "inert", 0
+                self.why = "the program calls torch.set_num_threads(%s) itself" % count
             return original(count)
 
         return set_num_threads
