@@ -3,10 +3,13 @@ find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt 9 REQUIRED)
 find_package(CLI11 2 REQUIRED)
-# Header only, and without a package file of CMake's or pkg-config's.
+# Header only: protozero has no package file, and that of xxHash would link its library.
 find_path(PROTOZERO_INCLUDE protozero/pbf_writer.hpp REQUIRED)
 add_library(hone_protozero INTERFACE)
 target_include_directories(hone_protozero SYSTEM INTERFACE ${PROTOZERO_INCLUDE})
+find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
+add_library(hone_xxhash INTERFACE)
+target_include_directories(hone_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE})
 
 if(HONE_PORTABLE)
   # Debian ships simdjson and ISA-L as shared objects only; tools/portable_deps builds the same

@@ -41,6 +41,7 @@ class CheckLayers(unittest.TestCase):
     def test_allowed(self):
         for path, include in [("trace/a.cc", '"base/x.h"'), ("trace/a.cc", '"trace/deep/x.h"'),
                               ("trace/a.h", "<vector>"), ("base/a.cc", "<fmt/format.h>"),
+                              ("trace/a.cc", "<sys/stat.h>"), ("trace/a.cc", "<unistd.h>"),
                               ("gpu/a.cc", "<cupti.h>"), ("cli/a.cc", "<CLI/CLI.hpp>"),
                               ("base/a_test.cc", "<gtest/gtest.h>"), ("base/a_test.cc", '"trace/x.h"')]:
             self.assertEqual(self.check(path, include), [], (path, include))
@@ -59,6 +60,12 @@ class CheckLayers(unittest.TestCase):
     def test_libraries(self):
         self.assert_wrong("trace/a.cc", "<fmt/core.h>", "does not list hone_fmt")
         self.assert_wrong("base/a.h", "<CLI/App.hpp>", "does not list CLI11")
+        self.assert_wrong("trace/a.cc", "<xxhash.h>", "does not list hone_xxhash")
+
+    def test_libraries_that_nobody_declared(self):
+        for header in ("<zlib.h>", "<boost/math/special_functions.hpp>", "<absl/strings/str_cat.h>", "<Eigen/Dense>"):
+            self.assert_wrong("base/a.cc", header, "does not know; name its library there")
+            self.assert_wrong("base/a_test.cc", header, "does not know")
 
     def test_test_headers(self):
         self.assert_wrong("base/a.cc", "<gtest/gtest.h>", "outside a test")
