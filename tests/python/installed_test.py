@@ -72,5 +72,12 @@ class Installed(unittest.TestCase):
             self.folder / "site/hone/__init__.py", [float(number) for number in range(8)]))
 
 
+class Readme(unittest.TestCase):
+    def test_every_module_is_named(self):
+        text = (recorded.ROOT / "python/README.md").read_text()
+        names = {path.name for path in (recorded.ROOT / "python/hone").glob("*.py")}
+        self.assertEqual({name for name in names if name not in text}, set())
+
+
 if __name__ == "__main__":
     recorded.main()
