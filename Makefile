@@ -27,7 +27,8 @@ demo: all
 	build/hone analyze $(DEMO_TRACE)
 
 # Unit tests, golden cases, checks of the tree, the doctor's labelled set and a short run of every
-# fuzzer are all tests of ctest. The doctor's figures and ctest's summary are said again at the end.
+# fuzzer are all tests of ctest. Not among them: clang-tidy (make check), builds with ASan and TSan
+# (tools/check_collect_sanitized), what needs a GPU. The doctor's figures and ctest's summary are said again at the end.
 test: unit fuzzers
 	@tools/install_torch
 	@tools/install_web
@@ -79,7 +80,7 @@ clean:
 help:
 	@echo "make            build the program: build/hone"
 	@echo "make demo       build, then analyze a bundled real trace"
-	@echo "make test       build and run all tests (unit, golden, checks, short fuzz run)"
+	@echo "make test       build and run the tests (unit, golden, checks, PyTorch, page, short fuzz run)"
 	@echo "make check      layers, sizes, versions, format, ruff and clang-tidy over the tree"
 	@echo "make fuzz       run every fuzzer for SECONDS=$(SECONDS) under ASan and UBSan"
 	@echo "make bench      speed and memory against Python's json.load; BENCH_ARGS=--curve for 4 GB"
