@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect/python_sampler.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdint>
 
 #include "collect/budget.h"
 #include "collect/clock.h"
 #include "collect/foreign_memory.h"
+#include "collect/futex.h"
 #include "collect/options.h"
 #include "collect/own_thread.h"
 #include "collect/python_frames.h"
@@ -73,17 +70,6 @@ std::atomic<std::uint32_t> g_alive{0};
 std::atomic<std::uint64_t> g_torn{0};
 std::atomic<std::uint64_t> g_crowded{0};  // rounds that did not reach all threads
 
-void Sleep(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t nanos) noexcept {
-  const timespec limit = {static_cast<time_t>(nanos / 1'000'000'000u),
-                          static_cast<long>(nanos % 1'000'000'000u)};
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, value, &limit,
-          nullptr, 0);
-}
-void Wake(std::atomic<std::uint32_t>& word) noexcept {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 1 << 30, nullptr,
-          nullptr, 0);
-}
-
 void SampleFor(std::uint32_t turn) noexcept {
   const std::uint64_t period_ns = 1'000'000'000u / GetOptions().stack_hz;
   std::uint64_t random = Ticks() | 1;
@@ -106,7 +92,7 @@ void SampleFor(std::uint32_t turn) noexcept {
     const std::uint64_t wanted = period_ns * 3 / 4 + random % (period_ns / 2 + 1);
     const std::uint64_t used = MonotonicNanos() - began;
     // A look that takes long (hundreds of threads) must not become a burden: half a core at most.
-    Sleep(g_turn, turn, wanted > 2 * used ? wanted - used : used);
+    FutexWait(g_turn, turn, wanted > 2 * used ? wanted - used : used);
   }
 }
 
@@ -116,7 +102,7 @@ void* SamplerMain(void* argument) noexcept {
   std::uint32_t nobody = 0;
   while (!g_alive.compare_exchange_strong(nobody, 1)) {
     if (g_turn.load(std::memory_order_acquire) != turn) return nullptr;
-    Sleep(g_turn, turn, 1'000'000);
+    FutexWait(g_turn, turn, 1'000'000);
     nobody = 0;
   }
   if (g_threads.Prepare(g_python.layout, g_python_stacks)) {
@@ -147,7 +133,7 @@ class PythonSource final : public Source {
     const std::uint32_t turn = g_turn.load(std::memory_order_relaxed);
     if (turn % 2 == 0) return;
     g_turn.store(turn + 1, std::memory_order_release);
-    Wake(g_turn);
+    FutexWake(g_turn);
   }
 
   void Drain(Output& output, bool last) noexcept override {

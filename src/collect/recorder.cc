@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect/recorder.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +12,7 @@
 #include "collect/bare_steps.h"
 #include "collect/clock.h"
 #include "collect/control.h"
+#include "collect/futex.h"
 #include "collect/host_source.h"
 #include "collect/names.h"
 #include "collect/notes.h"
@@ -59,17 +58,9 @@ Control g_control;
 Notes g_notes;
 RunFile* g_file = nullptr;  // leaked in the child of a fork
 
-void FutexWait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t nanos) {
-  const timespec limit = {static_cast<time_t>(nanos / 1'000'000'000),
-                          static_cast<long>(nanos % 1'000'000'000)};
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, value, &limit,
-          nullptr, 0);
-}
-
-void FutexWake(std::atomic<std::uint32_t>& word) {
+void Raise(std::atomic<std::uint32_t>& word) {
   word.fetch_add(1, std::memory_order_release);
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 1 << 30, nullptr,
-          nullptr, 0);
+  FutexWake(word);
 }
 
 void EndTiming();
@@ -254,7 +245,7 @@ void* WriterMain(void*) {
   g_file->Flush(true);
   g_control.Set(wire::ProcessState::kEnded);
   g_phase.store(Phase::kFinished, std::memory_order_release);
-  FutexWake(g_finished);
+  Raise(g_finished);
   if (alone) std::exit(0);  // as the last of the program's threads would have done
   // The process is ending, and takes this thread with it. Returning would run destructors of
   // whatever others keep per thread (torch does), in libraries that are being taken down.
@@ -318,7 +309,7 @@ void FinishRecorder() noexcept {
   if (getpid() != g_pid) return;  // the child of a vfork, or of a fork behind our back
   Phase running = Phase::kRunning;
   if (!g_phase.compare_exchange_strong(running, Phase::kFinishing)) return;
-  FutexWake(g_wake);
+  Raise(g_wake);
   const std::uint64_t deadline = MonotonicNanos() + kFinishNanos;
   while (g_phase.load(std::memory_order_acquire) == Phase::kFinishing) {
     const std::uint32_t seen = g_finished.load();
@@ -388,7 +379,7 @@ void NoteStep(StepSign sign) noexcept {
   SetSampling(sampling);
   if (action == Window::Action::kNone) return;
   g_want.store(action == Window::Action::kClose ? Want::kClose : Want::kOpen);
-  FutexWake(g_wake);
+  Raise(g_wake);
 }
 
 void NoteResumed() noexcept {
