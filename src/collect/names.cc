@@ -100,8 +100,10 @@ std::uint32_t InternName(std::string_view text) noexcept {
   }
   entry->id = count + 1;
   g_by_id[entry->id].store(entry, std::memory_order_release);
-  g_table[slot].store(entry, std::memory_order_release);
+  // Counted before it can be found: a fork between the two would leave the child a text with an id
+  // that it gives out again.
   g_count.store(entry->id, std::memory_order_release);
+  g_table[slot].store(entry, std::memory_order_release);
   return entry->id;
 }
 

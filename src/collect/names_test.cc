@@ -2,7 +2,11 @@
 #include "collect/names.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,6 +58,56 @@ TEST(Names, ManyThreadsAgree) {
   }
   EXPECT_EQ(NamesLost(), 0u);
 }
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+constexpr std::string_view kWhole = "known when the child begins";
+int g_steps = 0, g_wrong_children = 0;
+
+// Another thread forks, while this one has come so far.
+void ForkHere(int) {
+  ++g_steps;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    ForkedNames();
+    const std::uint32_t fresh = InternName("new in the child");
+    const std::uint32_t known = InternName(kWhole);
+    const bool right = fresh != known && NameText(fresh) == "new in the child" &&
+                       NameText(known) == kWhole && NameCount() >= std::max(fresh, known);
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (status != 0) ++g_wrong_children;
+}
+
+// The processor stops after each instruction in between.
+void StepThrough(bool on) {
+  if (on) {
+    asm volatile(
+        "lea -128(%%rsp), %%rsp; pushfq; orq $0x100, (%%rsp); popfq; lea 128(%%rsp), %%rsp" ::
+            : "memory", "cc");
+  } else {
+    asm volatile(
+        "lea -128(%%rsp), %%rsp; pushfq; andq $~0x100, (%%rsp); popfq; lea 128(%%rsp), %%rsp" ::
+            : "memory", "cc");
+  }
+}
+
+TEST(Names, AForkAtAnyInstructionLeavesTheChildNoTextWithAnothersId) {
+  InternName("the arena is there");
+  struct sigaction action = {}, before = {};
+  action.sa_handler = ForkHere;
+  ASSERT_EQ(sigaction(SIGTRAP, &action, &before), 0);
+  StepThrough(true);
+  InternName(kWhole);
+  StepThrough(false);
+  sigaction(SIGTRAP, &before, nullptr);
+  EXPECT_GT(g_steps, 50);
+  EXPECT_EQ(g_wrong_children, 0);
+}
+
+#endif
 
 }  // namespace
 }  // namespace hone::collect
