@@ -56,7 +56,7 @@ void CudaBuffers::Request(std::uint8_t** buffer, std::size_t* size) noexcept {
   for (std::size_t i = 0; i < slots_; ++i) {
     Slot& slot = all_[i];
     if (!Claim(slot, kEmpty, kBusy)) continue;
-    slot.data = static_cast<std::uint8_t*>(TakeMemory(buffer_bytes_));
+    slot.data = static_cast<std::uint8_t*>(TakeMemory(buffer_bytes_, AfterFork::kDropped));
     slot.state.store(slot.data == nullptr ? kEmpty : kGiven, std::memory_order_release);
     if (slot.data == nullptr) break;
     *buffer = slot.data;
@@ -121,7 +121,7 @@ void CudaBuffers::Prepare(std::size_t ready) noexcept {
   for (std::size_t i = 0; i < slots_ && have < ready; ++i) {
     Slot& slot = all_[i];
     if (!Claim(slot, kEmpty, kBusy)) continue;
-    slot.data = static_cast<std::uint8_t*>(TakeMemory(buffer_bytes_));
+    slot.data = static_cast<std::uint8_t*>(TakeMemory(buffer_bytes_, AfterFork::kDropped));
     if (slot.data != nullptr) MakeResident(slot.data, buffer_bytes_);
     slot.state.store(slot.data == nullptr ? kEmpty : kReady, std::memory_order_release);
     if (slot.data == nullptr) return;

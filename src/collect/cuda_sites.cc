@@ -64,7 +64,7 @@ void CudaSites::Drain() noexcept {
   g_least_ticks.store(TicksIn(kLeastNanos), std::memory_order_relaxed);
   g_noted.Drain([this](std::uint32_t tid, const Noted& noted) {
     if (slots_ == nullptr) {
-      slots_ = static_cast<Site*>(TakeMemory(kSets * kWays * sizeof(Site)));
+      slots_ = static_cast<Site*>(TakeMemory(kSets * kWays * sizeof(Site), AfterFork::kKept));
       if (slots_ == nullptr) return;
     }
     Site* const set = slots_ + SetOf(noted.time);

@@ -69,7 +69,7 @@ Entry* Find(std::string_view text, std::uint64_t hash, std::uint32_t& slot) {
 Entry* NewEntry(std::string_view text, std::uint64_t hash) {
   const std::size_t bytes = (sizeof(Entry) + text.size() + 1 + 7) & ~std::size_t{7};
   if (bytes > g_arena_left) {
-    char* arena = static_cast<char*>(TakeMemory(kArenaBytes));
+    char* arena = static_cast<char*>(TakeMemory(kArenaBytes, AfterFork::kKept));
     if (arena == nullptr) return nullptr;
     g_arena = arena;
     g_arena_left = kArenaBytes;

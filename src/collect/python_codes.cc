@@ -121,8 +121,9 @@ bool PythonCodes::ReadFingerPrints(const PyAddress* codes, int count, std::uint6
 bool PythonCodes::Prepare(const PythonLayout& layout) noexcept {
   layout_ = &layout;
   if (codes_ != nullptr) return true;
-  codes_ = static_cast<PythonCode*>(TakeMemory(kCodes * sizeof(PythonCode)));
-  slots_ = static_cast<std::atomic<std::uint32_t>*>(TakeMemory(kSlots * sizeof(std::uint32_t)));
+  codes_ = static_cast<PythonCode*>(TakeMemory(kCodes * sizeof(PythonCode), AfterFork::kKept));
+  slots_ = static_cast<std::atomic<std::uint32_t>*>(
+      TakeMemory(kSlots * sizeof(std::uint32_t), AfterFork::kKept));
   return codes_ != nullptr && slots_ != nullptr;
 }
 

@@ -68,7 +68,7 @@ Memo* ClaimMemo() noexcept {
     bool free = false;
     if (memo->taken.compare_exchange_strong(free, true, std::memory_order_acquire)) return memo;
   }
-  auto* memo = static_cast<Memo*>(TakeMemory(kMemoBytes));
+  auto* memo = static_cast<Memo*>(TakeMemory(kMemoBytes, AfterFork::kKept));
   if (memo == nullptr) return nullptr;
   memo->taken.store(true, std::memory_order_relaxed);
   memo->next = g_memos.load(std::memory_order_relaxed);

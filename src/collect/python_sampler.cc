@@ -29,7 +29,8 @@ struct Sample {
 class SampleRing {
  public:
   bool Prepare() noexcept {
-    if (samples_ == nullptr) samples_ = static_cast<Sample*>(TakeMemory(kRoom * sizeof(Sample)));
+    if (samples_ == nullptr)
+      samples_ = static_cast<Sample*>(TakeMemory(kRoom * sizeof(Sample), AfterFork::kKept));
     return samples_ != nullptr;
   }
   void Put(const Sample& sample) noexcept {

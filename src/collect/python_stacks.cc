@@ -24,8 +24,8 @@ std::uint32_t PythonStacks::Key::Slot() const noexcept {
 bool PythonStacks::Prepare(const PythonLayout& layout) noexcept {
   layout_ = &layout;
   if (frames_ == nullptr) {
-    frames_ = static_cast<Frame*>(TakeMemory(kFrames * sizeof(Frame)));
-    slots_ = static_cast<Slot*>(TakeMemory(kSlots * sizeof(Slot)));
+    frames_ = static_cast<Frame*>(TakeMemory(kFrames * sizeof(Frame), AfterFork::kKept));
+    slots_ = static_cast<Slot*>(TakeMemory(kSlots * sizeof(Slot), AfterFork::kKept));
   }
   return frames_ != nullptr && slots_ != nullptr && codes_.Prepare(layout);
 }

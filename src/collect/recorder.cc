@@ -10,6 +10,7 @@
 #include <new>
 
 #include "collect/bare_steps.h"
+#include "collect/budget.h"
 #include "collect/clock.h"
 #include "collect/control.h"
 #include "collect/futex.h"
@@ -320,6 +321,7 @@ void FinishRecorder() noexcept {
 }
 
 void ForkedRecorder() noexcept {
+  ForkedBudget();
   ForkedNames();
   ForkedThreads();
   g_notes.Forked();

@@ -104,7 +104,7 @@ class ThreadLog {
     Block* block = free_;
     if (block != nullptr) free_ = block->next.load(std::memory_order_relaxed);
     lock_.unlock();
-    if (block == nullptr) return static_cast<Block*>(TakeMemory(kBlockBytes));
+    if (block == nullptr) return static_cast<Block*>(TakeMemory(kBlockBytes, AfterFork::kDropped));
     block->next.store(nullptr, std::memory_order_relaxed);
     block->used.store(0, std::memory_order_relaxed);
     block->taken = 0;
@@ -140,7 +140,7 @@ typename ThreadLog<Record>::Chain* ThreadLog<Record>::Claim(std::uint32_t tid) n
     if (chain->owner.compare_exchange_strong(nobody, tid, std::memory_order_acquire)) return chain;
   }
   constexpr std::size_t kPage = 4096;
-  Chain* chain = static_cast<Chain*>(TakeMemory(kPage));
+  Chain* chain = static_cast<Chain*>(TakeMemory(kPage, AfterFork::kDropped));
   if (chain == nullptr) return nullptr;
   chain->owner.store(tid, std::memory_order_relaxed);
   chain->next = chains_.load(std::memory_order_relaxed);

@@ -47,7 +47,7 @@ ThreadState* TakeState() {
       return reinterpret_cast<ThreadState*>(free);
     }
   }
-  return static_cast<ThreadState*>(TakeMemory(kStateBytes));
+  return static_cast<ThreadState*>(TakeMemory(kStateBytes, AfterFork::kDropped));
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ ThreadState* MakeThreadState() noexcept {
 
 void ForkedThreads() noexcept {
   g_lock.Reset();
-  g_free = nullptr;
+  g_free = nullptr;  // and with it all states but this thread's own, 8 KiB that no budget counts
   g_host_log.Forked();
   g_memory_log.Forked();
   ThreadState* const state = t_state;

@@ -35,6 +35,39 @@ class Hostile(harness.Case):
         rows = sorted(harness.rows_of(path, "host") for path in self.processes(done.out))
         self.assertEqual(rows, [5, 6])
 
+    def test_a_fork_of_a_process_that_spent_the_recorders_memory(self):
+        """Its child has the amount for itself."""
+        program = self.script('''
+            import ctypes, os, threading, time
+            lib = ctypes.CDLL(os.environ["HONE_LIBRARY"])
+            assert lib.hone_start() == 0
+            def regions(count):
+                for i in range(count):
+                    lib.hone_region_begin(b"work", 3)
+                    lib.hone_region_end()
+            done = threading.Barrier(101)
+            def thread():
+                regions(1)
+                done.wait()
+                time.sleep(60)
+            for i in range(100):
+                threading.Thread(target=thread, daemon=True).start()
+            done.wait()
+            if os.fork() == 0:
+                lib.hone_start()
+                regions(20)
+                os._exit(0)
+            os.wait()
+            os._exit(0)
+        ''')
+        done = self.run_hone([sys.executable, program], ["--all", "--memory", "4M"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = sorted((harness.rows_of(path, "host"), harness.rows_of(path, "losses"))
+                      for path in self.processes(done.out))
+        self.assertEqual(len(rows), 2)
+        self.assertEqual(rows[0], (20, 0), "of the child")
+        self.assertLess(rows[1][0], 100, "the parent has more memory than it may take")
+
     def test_daemons_do_not_hold_it_up(self):
         pid_file = self.folder / "pid"
         program = self.script(f'''
