@@ -6,14 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <string>
+#include <cstdio>
 
 namespace hone::collect {
 
 void Control::Attach(const char* folder) noexcept {
   if (page_ == nullptr) {
-    const std::string path = std::string(folder) + '/' + wire::kControlFile;
-    const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    char path[4096];  // options keep a folder to 3,072 bytes
+    std::snprintf(path, sizeof(path), "%s/%s", folder, wire::kControlFile);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return;
     struct stat info;
     void* memory = MAP_FAILED;

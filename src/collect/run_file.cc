@@ -3,7 +3,8 @@
 
 #include <unistd.h>
 
-#include <string>
+#include <cstdio>
+#include <new>
 
 #include "collect/clock.h"
 #include "collect/names.h"
@@ -13,22 +14,34 @@ namespace hone::collect {
 
 bool RunFile::Create(const char* folder) noexcept {
   constexpr int kMostExecs = 1000;  // one pid can run exec again and again, each time a new file
-  const std::string stem = std::string(folder) + '/' + wire::kFilePrefix + std::to_string(getpid());
+  char path[4096];                  // options keep a folder to 3,072 bytes
+  char number[16] = "";
   for (int i = 1; i < kMostExecs; ++i) {
-    const std::string path = (i == 1 ? stem : stem + '-' + std::to_string(i)) + wire::kFileSuffix;
-    if (access(path.c_str(), F_OK) == 0) continue;
-    Result<wire::FileWriter> created = wire::FileWriter::Create(path);
-    if (!created) return false;
-    file_.emplace(std::move(*created));
-    return true;
+    if (i > 1) std::snprintf(number, sizeof(number), "-%d", i);
+    std::snprintf(path, sizeof(path), "%s/%s%d%s%s", folder, wire::kFilePrefix, getpid(), number,
+                  wire::kFileSuffix);
+    if (access(path, F_OK) != 0) return Make(path);
   }
   return false;
 }
 
+// The wire's files and builders allocate as they are made, by means that throw.
+bool RunFile::Make(const char* path) noexcept {
+  try {
+    for (std::size_t i = 0; i < builders_.size(); ++i) {
+      builders_[i].emplace(static_cast<wire::Table>(i));
+    }
+    Result<wire::FileWriter> created = wire::FileWriter::Create(path);
+    if (!created) return false;
+    file_.emplace(std::move(*created));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 wire::ChunkBuilder& RunFile::Rows(wire::Table table) noexcept {
-  std::unique_ptr<wire::ChunkBuilder>& builder = builders_[static_cast<std::size_t>(table)];
-  if (!builder) builder = std::make_unique<wire::ChunkBuilder>(table);
-  return *builder;
+  return *builders_[static_cast<std::size_t>(table)];
 }
 
 void RunFile::Loss(std::string_view what, std::uint64_t count, std::string_view detail) noexcept {
@@ -52,8 +65,8 @@ void RunFile::Write(wire::ChunkBuilder& rows) noexcept {
 }
 
 void RunFile::Flush(bool everything) noexcept {
-  for (const std::unique_ptr<wire::ChunkBuilder>& builder : builders_) {
-    if (!builder || builder->empty()) continue;
+  for (std::optional<wire::ChunkBuilder>& builder : builders_) {
+    if (builder->empty()) continue;
     if (everything || builder->bytes() >= kWorthWriting) Write(*builder);
   }
 }

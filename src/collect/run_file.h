@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 #include "collect/source.h"
@@ -14,7 +13,7 @@ namespace hone::collect {
 
 class RunFile final : public Output {
  public:
-  // False: the folder is gone or cannot be written.
+  // False: the folder is gone or cannot be written, or the program has no memory left.
   bool Create(const char* folder) noexcept;
 
   wire::ChunkBuilder& Rows(wire::Table table) noexcept override;
@@ -26,6 +25,7 @@ class RunFile final : public Output {
   bool failed() const noexcept { return file_ && file_->status() != wire::WriteStatus::kOk; }
 
  private:
+  bool Make(const char* path) noexcept;
   void Write(wire::ChunkBuilder& rows) noexcept override;
   void WriteNewStrings() noexcept;
 
@@ -33,7 +33,9 @@ class RunFile final : public Output {
   static constexpr std::size_t kWorthWriting = 32u << 10;
 
   std::optional<wire::FileWriter> file_;
-  std::array<std::unique_ptr<wire::ChunkBuilder>, wire::kTableCount> builders_;
+  // All made with the file: where the program's memory runs out later, rows are lost, and it is not
+  // ended by a bad_alloc of ours.
+  std::array<std::optional<wire::ChunkBuilder>, wire::kTableCount> builders_;
   std::uint32_t strings_written_ = 0;
 };
 
