@@ -30,19 +30,32 @@ void Control::Attach(const char* folder) noexcept {
       return;
     }
   }
+  slot_ = TakeSlot();
+  if (slot_ == nullptr) return;
+  slot_->steps.store(0, std::memory_order_relaxed);
+  slot_->window.store(0, std::memory_order_relaxed);
+  slot_->lost.store(0, std::memory_order_relaxed);
+  Set(wire::ProcessState::kFollowing);
+}
+
+wire::ProcessSlot* Control::TakeSlot() const noexcept {
   const auto pid = static_cast<std::uint32_t>(getpid());
   // A pid that ran exec takes its old slot again.
   for (wire::ProcessSlot& slot : page_->slots) {
-    std::uint32_t owner = 0;
-    if (slot.pid.load(std::memory_order_relaxed) != pid &&
-        !slot.pid.compare_exchange_strong(owner, pid, std::memory_order_relaxed)) {
-      continue;
+    std::uint32_t nobody = 0;
+    if (slot.pid.load(std::memory_order_relaxed) == pid ||
+        slot.pid.compare_exchange_strong(nobody, pid, std::memory_order_relaxed)) {
+      return &slot;
     }
-    slot_ = &slot;
-    slot.steps.store(0, std::memory_order_relaxed);
-    Set(wire::ProcessState::kFollowing);
-    return;
   }
+  for (wire::ProcessSlot& slot : page_->slots) {
+    auto ended = static_cast<std::uint32_t>(wire::ProcessState::kEnded);
+    const auto taking = static_cast<std::uint32_t>(wire::ProcessState::kFree);
+    if (!slot.state.compare_exchange_strong(ended, taking, std::memory_order_acq_rel)) continue;
+    slot.pid.store(pid, std::memory_order_release);
+    return &slot;
+  }
+  return nullptr;
 }
 
 void Control::Set(wire::ProcessState state) noexcept {
@@ -68,8 +81,8 @@ Control::Steppers Control::LookAtSteppers() const noexcept {
   Steppers steppers;
   if (page_ == nullptr) return steppers;
   for (const wire::ProcessSlot& slot : page_->slots) {
+    if (slot.pid.load(std::memory_order_relaxed) == 0) break;
     const auto state = static_cast<wire::ProcessState>(slot.state.load(std::memory_order_acquire));
-    if (state == wire::ProcessState::kFree) break;
     steppers.stepping = steppers.stepping || state == wire::ProcessState::kStepping;
     const bool closed =
         state == wire::ProcessState::kClosed || state == wire::ProcessState::kTiming;

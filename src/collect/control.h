@@ -16,6 +16,8 @@ class Control {
   void Steps(std::uint32_t steps, std::uint32_t window) noexcept;
   void AddLost(std::uint64_t lost) noexcept;
 
+  // There is a page, and 256 processes have all of it: `hone run` does not see this one.
+  bool crowded_out() const noexcept { return page_ != nullptr && slot_ == nullptr; }
   bool StopAsked() const noexcept;
   // Whether some process counted steps, and all those have closed their windows.
   bool SteppersClosed() const noexcept;
@@ -24,6 +26,8 @@ class Control {
   bool SomebodySteps() const noexcept;
 
  private:
+  wire::ProcessSlot* TakeSlot() const noexcept;
+
   struct Steppers {
     bool stepping = false, closed = false, over = false;
   };

@@ -293,6 +293,12 @@ bool StartRecorder() noexcept {
     return false;
   }
   WriteProcessFacts(*g_file);
+  if (g_control.crowded_out()) {
+    g_file->Loss(
+        "window", 1,
+        "256 others are recorded at the same time, so hone run did not see this process: it "
+        "was recorded, but the answer did not wait for it; start fewer, or one hone run each");
+  }
   g_file->WriteAnchor();
   g_file->Flush(true);
   AddHostSources();

@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <utility>
+
+#include "record/proc_file.h"
 
 namespace hone::record {
 namespace {
@@ -60,19 +63,13 @@ Result<std::string> MakeFresh(const std::string& name) {
   return CannotMake(here / base, EEXIST);
 }
 
-// A killed process that nobody waits for stays a zombie: kill(2) would still find it.
-bool IsAlive(std::uint32_t pid) {
-  char path[32], text[512];
-  *fmt::format_to_n(path, sizeof path - 1, "/proc/{}/stat", pid).out = '\0';
-  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const ssize_t got = ::read(fd, text, sizeof text);
-  ::close(fd);
-  const std::string_view stat(text, got > 0 ? static_cast<std::size_t>(got) : 0);
-  // "PID (NAME) STATE …", and the name may hold anything.
-  const std::size_t end = stat.rfind(')');
-  return end != std::string_view::npos && end + 2 < stat.size() && stat[end + 2] != 'Z' &&
-         stat[end + 2] != 'X';
+// A killed process that nobody waits for stays a zombie: kill(2) would still find it. One whose
+// first thread has ended looks like a zombie too and is none, as long as it has others.
+bool IsGone(std::uint32_t pid) {
+  const auto stat = ParseStat(ReadOnce(fmt::format("/proc/{}/stat", pid).c_str()));
+  if (stat) return (stat->state == 'Z' || stat->state == 'X') && stat->threads <= 1;
+  // Or the file may not be read, or we have no descriptor left.
+  return ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace
@@ -147,10 +144,12 @@ Result<Control> Control::Create(const std::string& folder, std::uint32_t steps_w
   return Control(page);
 }
 
-Control::Control(Control&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
+Control::Control(Control&& other) noexcept
+    : page_(std::exchange(other.page_, nullptr)), seen_(other.seen_) {}
 
 Control& Control::operator=(Control&& other) noexcept {
   std::swap(page_, other.page_);
+  std::swap(seen_, other.seen_);
   return *this;
 }
 
@@ -158,18 +157,27 @@ Control::~Control() {
   if (page_ != nullptr) ::munmap(page_, sizeof(wire::ControlPage));
 }
 
-std::vector<SlotView> Control::Read() const {
+std::vector<SlotView> Control::Read() {
   std::vector<SlotView> views;
-  for (const wire::ProcessSlot& slot : page_->slots) {
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    wire::ProcessSlot& slot = page_->slots[i];
     SlotView view;
     view.pid = slot.pid.load(std::memory_order_acquire);
     if (view.pid == 0) continue;
-    view.state = static_cast<wire::ProcessState>(slot.state.load(std::memory_order_acquire));
+    std::uint32_t state = slot.state.load(std::memory_order_acquire);
+    view.state = static_cast<wire::ProcessState>(state);
     view.steps = slot.steps.load(std::memory_order_relaxed);
     view.window = slot.window.load(std::memory_order_relaxed);
     view.lost = slot.lost.load(std::memory_order_relaxed);
-    view.alive = view.state != wire::ProcessState::kEnded && IsAlive(view.pid);
+    view.alive = view.state != wire::ProcessState::kEnded && !IsGone(view.pid);
     views.push_back(view);
+    if (view.alive) {
+      seen_[i] = view.pid;
+    } else if (seen_[i] == view.pid && view.state != wire::ProcessState::kFree &&
+               slot.pid.load(std::memory_order_relaxed) == view.pid) {
+      const auto ended = static_cast<std::uint32_t>(wire::ProcessState::kEnded);
+      slot.state.compare_exchange_strong(state, ended, std::memory_order_acq_rel);
+    }
   }
   return views;
 }

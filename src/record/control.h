@@ -3,6 +3,7 @@
 // in.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ struct SlotView {
   wire::ProcessState state = wire::ProcessState::kFree;
   std::uint32_t steps = 0, window = 0;
   std::uint64_t lost = 0;
-  bool alive = false;  // the process exists, and is no zombie
+  bool alive = false;  // the process has not ended, and is no zombie
 };
 
 class Control {
@@ -43,14 +44,19 @@ class Control {
   Control& operator=(Control&& other) noexcept;
   ~Control();
 
-  // The slots that are taken. One system call a process that has not ended.
-  std::vector<SlotView> Read() const;
+  // The slots that are taken. A few system calls a process that has not ended. One that is found
+  // gone without a word is told as it was, and from then on as ended, to the other recorders too:
+  // they would go on waiting for its steps.
+  std::vector<SlotView> Read();
   // Every window is to be closed now.
   void Stop();
 
  private:
   explicit Control(wire::ControlPage* page) : page_(page) {}
   wire::ControlPage* page_ = nullptr;
+  // Pids that were seen to live. Of the others it is not known that they can be: in a container
+  // with pids of its own a process has another number here.
+  std::array<std::uint32_t, wire::ControlPage::kSlots> seen_{};
 };
 
 }  // namespace hone::record

@@ -126,7 +126,7 @@ TEST_F(LaunchTest, FoldersOfRuns) {
   EXPECT_EQ(NameOfCommand({"./bin/a.out", "1"}), "a.out");
 }
 
-TEST_F(LaunchTest, TheControlPageTellsWhoLives) {
+TEST_F(LaunchTest, TheControlPageIsMadeOnce) {
   Result<Control> control = Control::Create(folder_.string(), 30);
   ASSERT_TRUE(control);
   EXPECT_TRUE(control->Read().empty());

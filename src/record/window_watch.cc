@@ -54,8 +54,9 @@ void WindowWatch::Look(const std::vector<SlotView>& slots, Time now) {
   closing_ = ClosingOf(slots);
   recording_ = std::any_of(slots.begin(), slots.end(), Records);
 
-  // A process that ended while it recorded closes nothing: another may just be starting.
-  std::uint32_t closed = 0;
+  // A process that ended while it recorded closes nothing: another may just be starting. One that
+  // closed its window and ended, before those that follow it have closed theirs, has closed it.
+  std::uint32_t closed = waiting_window_;
   for (const SlotView& slot : slots) {
     if (slot.state == ProcessState::kClosed) closed = std::max(closed, slot.window);
   }

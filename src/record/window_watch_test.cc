@@ -98,6 +98,15 @@ TEST_F(WindowWatchTest, AProcessThatEndsClosesNothing) {
   EXPECT_EQ(watch_.closing().processes, 2U);
 }
 
+// Its loader workers write out what they have meanwhile.
+TEST_F(WindowWatchTest, OneThatClosesItsWindowAndEndsHasClosedIt) {
+  Look({Slot(1, ProcessState::kClosed, 30), Slot(2, ProcessState::kFollowing, 0, 0)});
+  EXPECT_TRUE(watch_.closing_now());
+  Look({Slot(1, ProcessState::kEnded, 30), Slot(2, ProcessState::kClosed, 0, 0)});
+  EXPECT_EQ(watch_.closed_window(), 1U);
+  EXPECT_TRUE(watch_.settled());
+}
+
 TEST_F(WindowWatchTest, WindowsComeAgain) {
   Look({Slot(1, ProcessState::kClosed, 30, 1)});
   Look({Slot(1, ProcessState::kStepping, 3, 2)});

@@ -33,11 +33,11 @@ inline constexpr const char* kFileSuffix = ".hone";
 inline constexpr const char* kMachineFile = "machine.hone";  // the launcher's own samples
 
 enum class ProcessState : std::uint32_t {
-  kFree = 0,
+  kFree = 0,       // with a pid: being taken
   kFollowing = 1,  // records, has seen no step of its own: closes when the stepping ones have
   kStepping = 2,   // records and counts steps
   kClosed = 3,     // its window is over; window 0: until it makes a step
-  kEnded = 4,
+  kEnded = 4,      // says the process itself, or the launcher of one that was killed
   // Its window is over for those that follow; it times a few steps without recording before it says
   // so to the launcher.
   kTiming = 5,
@@ -58,7 +58,9 @@ struct ControlPage {
   std::atomic<std::uint32_t> stop;   // 1: the launcher wants every window closed now
   std::atomic<std::uint32_t> steps_wanted;
   std::atomic<std::uint32_t> reserved;
-  ProcessSlot slots[kSlots];  // taken by compare-exchange on pid; the 257th process has none
+  // Taken in order, by compare-exchange on pid. Once all are, those of ended processes are taken
+  // again, by compare-exchange on state from kEnded to kFree; beside 256 that live, one has none.
+  ProcessSlot slots[kSlots];
 };
 static_assert(sizeof(ProcessSlot) == 24);
 
