@@ -64,42 +64,18 @@ Steppers Look(const ChildOptions& options) {
 
 }  // namespace
 
-ChildRunner::ChildRunner(int signals, record::InheritedSignals inherited)
-    : signals_(signals), inherited_(std::move(inherited)) {}
-
-ChildRunner::ChildRunner(ChildRunner&& other) noexcept
-    : signals_(std::exchange(other.signals_, -1)),
-      interrupted_(other.interrupted_),
-      inherited_(std::move(other.inherited_)) {}
-
-ChildRunner::~ChildRunner() {
-  if (signals_ < 0) return;
-  ::close(signals_);
-  ::sigprocmask(SIG_SETMASK, &inherited_.mask, nullptr);
-}
-
 Result<ChildRunner> ChildRunner::Prepare() {
-  record::InheritedSignals inherited = record::CurrentSignals();
-  sigset_t ours;
-  ::sigemptyset(&ours);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    const bool ignored = std::find(inherited.ignored.begin(), inherited.ignored.end(), number) !=
-                         inherited.ignored.end();
-    if (!ignored) ::sigaddset(&ours, number);
-  }
-  std::signal(SIGCHLD, SIG_DFL);  // ignored, children would vanish without a status
-  ::sigaddset(&ours, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &ours, nullptr);
-  const int fd = ::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd < 0) return Error(fmt::format("cannot watch signals: {}", std::strerror(errno)));
-  return ChildRunner(fd, std::move(inherited));
+  constexpr int kTaken[] = {SIGINT, SIGTERM, SIGHUP};
+  Result<record::TakenSignals> signals = record::TakenSignals::Take(kTaken);
+  if (!signals) return std::move(signals).error();
+  return ChildRunner(std::move(*signals));
 }
 
 void ChildRunner::TakeSignals(int timeout_ms) {
-  pollfd waiting{signals_, POLLIN, 0};
+  pollfd waiting{signals_.fd(), POLLIN, 0};
   ::poll(&waiting, 1, timeout_ms);
   signalfd_siginfo info{};
-  while (::read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+  while (::read(signals_.fd(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     if (info.ssi_signo != SIGCHLD) interrupted_ = true;
   }
 }
@@ -122,7 +98,7 @@ Result<ChildOutcome> ChildRunner::Run(const ChildOptions& options,
   ChildOutcome outcome;
   const Clock::time_point start = Clock::now();
   const record::StartedProgram started =
-      record::StartProgram(program.path, options.command, options.variables, inherited_,
+      record::StartProgram(program.path, options.command, options.variables, signals_.inherited(),
                            {input.fd, output.fd, output.fd, true});
   if (started.pid < 0) return Error(started.message);
   const pid_t group = started.pid;

@@ -6,12 +6,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "bench/steppers.h"
 #include "record/environment.h"
-#include "record/launch.h"
+#include "record/taken_signals.h"
 
 namespace hone::bench {
 
@@ -50,9 +51,6 @@ struct ChildOutcome {
 class ChildRunner {
  public:
   static Result<ChildRunner> Prepare();
-  ChildRunner(ChildRunner&& other) noexcept;
-  ChildRunner& operator=(ChildRunner&&) = delete;
-  ~ChildRunner();
 
   // The error: it cannot be started. stdin: the file that hone's own is, from its
   // beginning; else empty. `tick` is called ten times a second. Ctrl-C or
@@ -63,12 +61,11 @@ class ChildRunner {
   bool interrupted();
 
  private:
-  ChildRunner(int signals, record::InheritedSignals inherited);
+  explicit ChildRunner(record::TakenSignals signals) : signals_(std::move(signals)) {}
   void TakeSignals(int timeout_ms);
 
-  int signals_ = -1;
+  record::TakenSignals signals_;
   bool interrupted_ = false;
-  record::InheritedSignals inherited_;
 };
 
 // The last lines of a file, joined by " | ", at most `most` of them and 300 bytes.

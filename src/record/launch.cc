@@ -51,7 +51,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   if (streams.in >= 0) ::dup2(streams.in, STDIN_FILENO);
   if (streams.out >= 0) ::dup2(streams.out, STDOUT_FILENO);
   if (streams.err >= 0) ::dup2(streams.err, STDERR_FILENO);
-  // Ignored by the launcher for itself (Session::Prepare).
+  // Ignored by the launcher for itself (TakenSignals, Session).
   std::signal(SIGXFSZ, SIG_DFL);
   std::signal(SIGPIPE, SIG_DFL);
   for (const int number : signals.ignored) std::signal(number, SIG_IGN);

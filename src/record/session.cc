@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/session.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -11,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -30,21 +28,6 @@ constexpr auto kLinger = 1500ms;
 
 // Passed on to the program unless it has been told already.
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-
-bool Ignored(const InheritedSignals& inherited, int number) {
-  return std::find(inherited.ignored.begin(), inherited.ignored.end(), number) !=
-         inherited.ignored.end();
-}
-
-sigset_t ForwardedSet(const InheritedSignals& inherited) {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int number : kForwarded) {
-    // A blocked signal reaches us even where it is ignored (nohup); it must not.
-    if (!Ignored(inherited, number)) ::sigaddset(&set, number);
-  }
-  return set;
-}
 
 // The kernel tells the whole foreground group of a terminal; a person's kill tells one process.
 bool TerminalToldIt(const signalfd_siginfo& info) { return info.ssi_code > 0; }
@@ -207,7 +190,7 @@ struct Session::Course {
   int Run() {
     // Not before the program: a signal to the group that comes between the two reaches it twice,
     // which a program that has just started takes as one; the other way round it would get none.
-    sentinel.Start(ForwardedSet(inherited), options.command);
+    sentinel.Start(NotIgnored(kForwarded, inherited), options.command);
     while (running) {
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(next_tick - Clock::now());
@@ -232,42 +215,17 @@ struct Session::Course {
   }
 };
 
-Session::Session(int signals, InheritedSignals inherited)
-    : signals_(signals), inherited_(std::move(inherited)) {}
-
-Session::Session(Session&& other) noexcept
-    : signals_(std::exchange(other.signals_, -1)), inherited_(std::move(other.inherited_)) {}
-
-Session::~Session() {
-  if (signals_ < 0) return;
-  ::close(signals_);
-  ::sigprocmask(SIG_SETMASK, &inherited_.mask, nullptr);
-}
-
 Result<Session> Session::Prepare() {
-  InheritedSignals inherited = CurrentSignals();
-  sigset_t ours = ForwardedSet(inherited);
-  // Ignored, it would make children vanish without a status.
-  std::signal(SIGCHLD, SIG_DFL);
-  // A limit on the size of files ends the recording, not the launcher.
-  std::signal(SIGXFSZ, SIG_IGN);
+  Result<TakenSignals> signals = TakenSignals::Take(kForwarded);
+  if (!signals) return std::move(signals).error();
   // Nobody reads our messages any more: no reason to leave the program alone.
   std::signal(SIGPIPE, SIG_IGN);
-  ::sigaddset(&ours, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &ours, nullptr);
-  const int fd = ::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd < 0) {
-    const int error = errno;
-    ::sigprocmask(SIG_SETMASK, &inherited.mask, nullptr);
-    return Error(fmt::format("cannot watch signals: {}; raise the limit of open files (ulimit -n)",
-                             std::strerror(error)));
-  }
-  return Session(fd, std::move(inherited));
+  return Session(std::move(*signals));
 }
 
 int Session::Run(pid_t program, Control& control, const SessionOptions& options,
                  SessionListener& listener) {
-  Course course{signals_, inherited_, program, control, options, listener};
+  Course course{signals_.fd(), signals_.inherited(), program, control, options, listener};
   return course.Run();
 }
 

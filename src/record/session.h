@@ -11,11 +11,13 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "record/control.h"
 #include "record/launch.h"
+#include "record/taken_signals.h"
 #include "record/window_watch.h"
 
 namespace hone::record {
@@ -47,11 +49,8 @@ class Session {
  public:
   // Takes the signals over; the program must be started after this, with `inherited()`.
   static Result<Session> Prepare();
-  Session(Session&& other) noexcept;
-  Session& operator=(Session&&) = delete;
-  ~Session();
 
-  const InheritedSignals& inherited() const { return inherited_; }
+  const InheritedSignals& inherited() const { return signals_.inherited(); }
 
   // Returns the program's status as waitpid gives it.
   int Run(pid_t program, Control& control, const SessionOptions& options,
@@ -59,10 +58,9 @@ class Session {
 
  private:
   struct Course;
-  explicit Session(int signals, InheritedSignals inherited);
+  explicit Session(TakenSignals signals) : signals_(std::move(signals)) {}
 
-  int signals_ = -1;
-  InheritedSignals inherited_;
+  TakenSignals signals_;
 };
 
 // What a shell makes of it: the exit code, or 128 + the signal.
