@@ -367,7 +367,7 @@ class Judge {
                     HumanDuration(widest), after->name, Percent(share)));
   }
 
-  // What hone's own recorder says about its recording. A process that was killed loses a tenth of a
+  // What hone's own recorder says about its recording. A process that was killed loses half a
   // second and no trust, but who made a copy of half a file must hear of it; nor does a record in a
   // hundred change a ranking.
   void Recording() {

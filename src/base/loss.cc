@@ -95,7 +95,8 @@ constexpr LossInfo kLosses[] = {
      "the rest was read; look at the disk, or copy the files again"},
     {"process-killed", Severity::kInfo,
      "the recording has no end: its process was killed or still runs, or the file was cut", "",
-     "of a process that was killed up to 0.1 s is missing; a file that was cut: copy it again"},
+     "of a process that was killed the last half second may be missing; a file that was cut: copy "
+     "it again"},
     {"recording-gap", Severity::kDataLoss, "pauses while another tool used the device",
      "pause while another tool used the device",
      "run without that tool, or let hone record after it"},
