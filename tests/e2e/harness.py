@@ -5,6 +5,7 @@ A test file ends with harness.main(). It exits with 77 (skipped) when every test
 HONE names the program (build/hone unless set), HONE_TORCH_PYTHON a Python that has torch
 (.cache/venv unless set).
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -114,7 +115,11 @@ class Case(unittest.TestCase):
     @staticmethod
     def _end(process):
         if process.poll() is None:
+            left = children(process.pid)  # the program would keep the pipes open
             process.kill()
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         process.communicate()
 
     def processes(self, out):
