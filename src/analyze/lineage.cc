@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/running.h"
+
 namespace hone::analyze {
 namespace {
 
@@ -53,38 +55,32 @@ Lineage::Lineage(const trace::Trace& trace) {
     column->resize(rows, kNoRow);
   }
   PythonNames python_names(trace);
+  trace::Running ops(host), annotations(host), functions(host), modules(host);
   for (RowId i = 0; i < rows; ++i) {
-    const RowId parent = host.parent[i];
-    if (parent != kNoRow) {
-      // A slice that crosses the end of the one around it hands on only what still runs. Where
-      // slices nest, the loop ends at once.
-      const auto inherit = [&](Column<RowId>& column) {
-        RowId row = column[parent];
-        while (row != kNoRow && host.end_ns(row) <= host.start_ns[i]) {
-          row = host.parent[row] == kNoRow ? kNoRow : column[host.parent[row]];
-        }
-        column[i] = row;
-      };
-      inherit(op);
-      inherit(annotation);
-      inherit(python);
-      inherit(module);
-      if (op[i] != kNoRow) top_op[i] = top_op[op[i]];
-    }
+    op[i] = ops.Around(i);
+    annotation[i] = annotations.Around(i);
+    python[i] = functions.Around(i);
+    module[i] = modules.Around(i);
+    const auto begin = [&](trace::Running& running, Column<RowId>& column) {
+      running.Begin(i);
+      column[i] = i;
+    };
     switch (host.kind[i]) {
       case SliceKind::kOp:
-        op[i] = i;
-        if (top_op[i] == kNoRow) top_op[i] = i;
+        // One that outlives the operator in which it began is outermost itself.
+        top_op[i] = op[i] != kNoRow && trace::Holds(host, op[i], i) ? top_op[op[i]] : i;
+        begin(ops, op);
         break;
-      case SliceKind::kAnnotation: annotation[i] = i; break;
+      case SliceKind::kAnnotation: begin(annotations, annotation); break;
       case SliceKind::kPython: {
         const PythonNames::Kind kind = python_names[host.name[i]];
-        if (kind == PythonNames::kLine) python[i] = i;
-        if (kind == PythonNames::kModule) module[i] = i;
+        if (kind == PythonNames::kLine) begin(functions, python);
+        if (kind == PythonNames::kModule) begin(modules, module);
         break;
       }
       default: break;
     }
+    if (host.kind[i] != SliceKind::kOp && op[i] != kNoRow) top_op[i] = top_op[op[i]];
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lineage: for each host slice, the nearest ancestors of the kinds that analyses ask for. One
-// forward pass over rows (parents stand before children), whatever the depth.
+// Lineage: for each host slice, what of the kinds that analyses ask for ran when it began. One
+// forward pass over rows, whatever the depth.
 #pragma once
 
 #include "trace/trace.h"
@@ -10,7 +10,7 @@ namespace hone::analyze {
 struct Lineage {
   explicit Lineage(const trace::Trace& trace);
 
-  // Row of the nearest slice of that kind around the row, itself included; kNoRow: none.
+  // Row of the innermost slice of that kind that the row began in, itself included; kNoRow: none.
   Column<trace::RowId> op;          // innermost operator
   Column<trace::RowId> top_op;      // outermost operator
   Column<trace::RowId> annotation;  // innermost annotation

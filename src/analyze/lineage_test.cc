@@ -44,6 +44,31 @@ TEST(Lineage, NearestOfEachKind) {
   EXPECT_EQ(lineage.python[8], kNoRow);
 }
 
+TEST(Lineage, WhatHasEndedIsAroundNothing) {
+  trace::Builder builder;
+  const std::uint16_t thread = builder.ThreadFor(1, 1);
+  const auto add = [&](Nanos start, Nanos end, SliceKind kind) {
+    builder.Add(trace::SliceInput{.start_ns = start * kMicrosecond,
+                                  .duration_ns = (end - start) * kMicrosecond,
+                                  .name = builder.Intern("slice"),
+                                  .kind = kind,
+                                  .thread = thread});
+  };
+  add(0, 50, SliceKind::kOp);           // 0
+  add(40, 100, SliceKind::kOp);         // 1: begins in it and goes on
+  add(45, 90, SliceKind::kAnnotation);  // 2
+  add(60, 70, SliceKind::kApi);         // 3
+  add(95, 99, SliceKind::kOp);          // 4
+  const trace::Trace trace = std::move(builder).Finish();
+  const Lineage lineage(trace);
+  EXPECT_EQ(lineage.top_op[1], 1U);
+  EXPECT_EQ(lineage.op[2], 1U);
+  EXPECT_EQ(lineage.annotation[3], 2U);
+  EXPECT_EQ(lineage.top_op[3], 1U);
+  EXPECT_EQ(lineage.annotation[4], kNoRow);
+  EXPECT_EQ(lineage.top_op[4], 1U);
+}
+
 TEST(Lineage, DeepNestingIsOnePass) {
   trace::Builder builder;
   const std::uint16_t thread = builder.ThreadFor(1, 1);

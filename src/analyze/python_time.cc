@@ -7,7 +7,7 @@
 
 #include "analyze/grouping.h"
 #include "analyze/sample_time.h"
-#include "analyze/still_open.h"
+#include "trace/running.h"
 
 namespace hone::analyze {
 namespace {
@@ -31,11 +31,11 @@ std::vector<Nanos> DeviceTimeByRow(const trace::Trace& trace) {
   return time;
 }
 
-// Nearest Python slice around each row, the row itself not counted.
+// The Python slice that each one is inside of.
 std::vector<RowId> PythonParents(const trace::HostSlices& host) {
   std::vector<RowId> around(host.size(), kNoRow), nearest(host.size(), kNoRow);
   for (RowId i = 0; i < host.size(); ++i) {
-    around[i] = StillOpen(host, nearest, i);
+    if (host.parent[i] != kNoRow) around[i] = nearest[host.parent[i]];
     nearest[i] = host.kind[i] == SliceKind::kPython ? i : around[i];
   }
   return around;
@@ -47,6 +47,7 @@ std::vector<PythonRow> Functions(const trace::Trace& trace, const std::vector<Na
   std::vector<PythonRow> by_name(trace.strings.size());
   std::vector<std::uint32_t> open_calls(trace.strings.size(), 0);
   std::vector<RowId> open;
+  trace::Running running(host);
   const auto name_of = [&](RowId i) { return static_cast<std::uint32_t>(host.name[i]); };
   for (RowId i = 0; i < host.size(); ++i) {
     if (host.kind[i] != SliceKind::kPython) continue;
@@ -63,8 +64,10 @@ std::vector<PythonRow> Functions(const trace::Trace& trace, const std::vector<Na
       row.device_ns = SaturatingAdd(row.device_ns, device[i]);
     }
     open.push_back(i);
-    if (around[i] == kNoRow) continue;
-    by_name[name_of(around[i])].self_ns -= TimeInside(host, i, around[i]);
+    const RowId interrupted = running.Around(i);
+    running.Begin(i);
+    if (interrupted == kNoRow) continue;
+    by_name[name_of(interrupted)].self_ns -= trace::TimeInside(host, i, interrupted);
   }
   std::vector<PythonRow> rows;
   for (std::uint32_t name = 0; name < by_name.size(); ++name) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/slice_times.h"
 
-#include <algorithm>
-
 #include "analyze/grouping.h"
+#include "trace/running.h"
 
 namespace hone::analyze {
 
@@ -15,24 +14,20 @@ using trace::Trace;
 std::vector<Nanos> SelfTimes(const Trace& trace) {
   const auto& host = trace.host;
   std::vector<Nanos> self(host.duration_ns.begin(), host.duration_ns.end());
-  // Nearest row of those kinds, itself included.
-  std::vector<RowId> op_or_api(host.size(), kNoRow), any(host.size(), kNoRow);
-  const auto subtract = [&](RowId child, RowId owner) {
-    const Nanos inside = std::min(host.end_ns(child), host.end_ns(owner)) - host.start_ns[child];
-    self[owner] -= std::max<Nanos>(inside, 0);
-  };
+  trace::Running work(host), any(host);
   for (RowId i = 0; i < host.size(); ++i) {
-    const RowId parent = host.parent[i];
-    const RowId work = parent == kNoRow ? kNoRow : op_or_api[parent];
-    const RowId frame = parent == kNoRow ? kNoRow : any[parent];
     const SliceKind kind = host.kind[i];
     const bool is_work = kind == SliceKind::kOp || kind == SliceKind::kApi;
-    op_or_api[i] = is_work ? i : work;
-    any[i] = is_work || kind == SliceKind::kAnnotation ? i : frame;
-    if (is_work && work != kNoRow) subtract(i, work);
-    if (any[i] == i && frame != kNoRow && host.kind[frame] == SliceKind::kAnnotation) {
-      subtract(i, frame);
+    if (!is_work && kind != SliceKind::kAnnotation) continue;
+    const RowId frame = any.Around(i);
+    if (frame != kNoRow && host.kind[frame] == SliceKind::kAnnotation) {
+      self[frame] -= trace::TimeInside(host, i, frame);
     }
+    any.Begin(i);
+    if (!is_work) continue;
+    const RowId owner = work.Around(i);
+    if (owner != kNoRow) self[owner] -= trace::TimeInside(host, i, owner);
+    work.Begin(i);
   }
   return self;
 }

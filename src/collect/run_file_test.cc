@@ -20,7 +20,8 @@ bool SpendAllMemory() {
   const rlimit none = {0, 0};
   if (setrlimit(RLIMIT_AS, &none) != 0) return false;
   static void* volatile last = nullptr;
-  for (std::size_t size = 1u << 20; size >= 8; size /= 2) {
+  // Every size that the heap keeps a list of its own for.
+  for (std::size_t size = 1u << 20; size >= 8; size -= size > 4096 ? size / 2 : 8) {
     while (void* const piece = std::malloc(size)) last = piece;
   }
   return last != nullptr;

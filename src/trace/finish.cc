@@ -7,6 +7,7 @@
 
 #include "trace/call_index.h"
 #include "trace/plausible.h"
+#include "trace/running.h"
 
 namespace hone::trace {
 namespace {
@@ -26,13 +27,19 @@ std::vector<RowId> SortedOrder(std::size_t rows, const Less& less) {
   return order;
 }
 
+// Of an operator and a call that begin and end together the operator is the one around the other.
+bool IsCall(const HostSlices& host, RowId row) { return host.kind[row] == SliceKind::kApi; }
+
 // Rows of one thread are gathered first and then sorted by keys that lie side by side, not through
 // row numbers, so that comparing does not jump through memory.
 std::vector<RowId> HostOrder(const HostSlices& host, std::size_t thread_count) {
   const auto less = [&](RowId a, RowId b) {
     if (host.thread[a] != host.thread[b]) return host.thread[a] < host.thread[b];
     if (host.start_ns[a] != host.start_ns[b]) return host.start_ns[a] < host.start_ns[b];
-    return host.duration_ns[a] > host.duration_ns[b];
+    if (host.duration_ns[a] != host.duration_ns[b]) {
+      return host.duration_ns[a] > host.duration_ns[b];
+    }
+    return IsCall(host, a) < IsCall(host, b);
   };
   bool sorted = true;
   for (RowId i = 1; i < host.size() && sorted; ++i) sorted = !less(i, i - 1);
@@ -48,9 +55,11 @@ std::vector<RowId> HostOrder(const HostSlices& host, std::size_t thread_count) {
   struct Key {
     Nanos start_ns, duration_ns;
     RowId row;
+    bool is_call;
     bool operator<(const Key& other) const {
       if (start_ns != other.start_ns) return start_ns < other.start_ns;
       if (duration_ns != other.duration_ns) return duration_ns > other.duration_ns;
+      if (is_call != other.is_call) return other.is_call;
       return row < other.row;  // ties keep the order of the file
     }
   };
@@ -58,7 +67,8 @@ std::vector<RowId> HostOrder(const HostSlices& host, std::size_t thread_count) {
   for (std::size_t thread = 0; thread < thread_count; ++thread) {
     keys.clear();
     for (RowId at = first[thread]; at < first[thread + 1]; ++at) {
-      keys.push_back({host.start_ns[order[at]], host.duration_ns[order[at]], order[at]});
+      const RowId row = order[at];
+      keys.push_back({host.start_ns[row], host.duration_ns[row], row, IsCall(host, row)});
     }
     if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
     for (std::size_t i = 0; i < keys.size(); ++i) order[first[thread] + i] = keys[i].row;
@@ -127,30 +137,56 @@ void SortSamples(StackSamples& samples) {
   samples.period_ns.Permute(order);
 }
 
-// Sets thread ranges and parents. A slice that outlives the one around it by more than the
-// recorder's rounding crosses it; it keeps that parent and is counted.
+// The slices that a thread has begun, and what a new one is inside of.
+class OpenSlices {
+ public:
+  explicit OpenSlices(const HostSlices& host) : host_(host) {}
+
+  void Clear() { open_.clear(); }
+  void Begin(RowId row) { open_.push_back(row); }
+
+  // The innermost that holds all of `row`. One that `row` outlives does not: what comes later
+  // inside of `row` would have a parent that had ended. A call is where it began, whatever its
+  // clock says of its end. Looks at what has ended once, and else at those that `row` crosses.
+  RowId Enclosing(RowId row, bool& crosses) {
+    crosses = false;
+    for (std::size_t at = open_.size(); at-- > 0;) {
+      const RowId around = open_[at];
+      if (host_.end_ns(around) <= host_.start_ns[row]) {
+        open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(at));
+        continue;
+      }
+      const bool holds = Holds(host_, around, row);
+      crosses = crosses || !holds;
+      if (holds || host_.kind[row] == SliceKind::kApi) return around;
+    }
+    return kNoRow;
+  }
+
+ private:
+  const HostSlices& host_;
+  std::vector<RowId> open_;  // by start
+};
+
+// Sets thread ranges and parents. A slice that outlives one that runs when it begins crosses it,
+// and is counted.
 void Nest(Trace& trace) {
-  // Children overrun parents by up to a few hundred ns where clocks of two sources meet, and by a
-  // whole microsecond in files of the integer-time era.
-  constexpr Nanos kRounding = 1'000;
   HostSlices& host = trace.host;
   host.parent.resize(host.size(), kNoRow);
   std::uint64_t crossing = 0;
-  std::vector<RowId> open;
+  OpenSlices open(host);
   for (RowId i = 0; i < host.size(); ++i) {
     Thread& thread = trace.threads[host.thread[i]];
     if (i == 0 || host.thread[i] != host.thread[i - 1]) {
-      open.clear();
+      open.Clear();
       thread.first_slice = i;
     }
     thread.last_slice = i + 1;
-    while (!open.empty() && host.end_ns(open.back()) <= host.start_ns[i]) open.pop_back();
-    if (!open.empty()) {
-      host.parent[i] = open.back();
-      if (host.end_ns(i) > host.end_ns(open.back()) + kRounding) ++crossing;
-    }
+    bool crosses = false;
+    host.parent[i] = open.Enclosing(i, crosses);
+    if (crosses) ++crossing;
     // A slice of zero length holds nothing.
-    if (host.duration_ns[i] > 0) open.push_back(i);
+    if (host.duration_ns[i] > 0) open.Begin(i);
   }
   trace.losses.Add(LossKind::kCrossingSlices, crossing);
 }
@@ -171,24 +207,13 @@ void CountStreamOverlap(Trace& trace) {
   trace.losses.Add(LossKind::kStreamOverlap, overlaps, time);
 }
 
-// Innermost operator around each host slice, itself included.
+// The operator that each host slice began in, itself included.
 std::vector<RowId> InnermostOps(const HostSlices& host) {
   std::vector<RowId> ops(host.size(), kNoRow);
-  // The same for what comes later inside a slice. Starts ascend within a thread, so an operator
-  // that has ended for one slice has ended for the next: none is passed by twice.
-  std::vector<RowId> later(host.size(), kNoRow);
+  Running running(host);
   for (RowId i = 0; i < host.size(); ++i) {
-    if (host.kind[i] == SliceKind::kOp) {
-      ops[i] = i;
-    } else if (host.parent[i] != kNoRow) {
-      // An operator that a crossing slice outlived launches nothing any more.
-      RowId& op = later[host.parent[i]];
-      while (op != kNoRow && host.end_ns(op) <= host.start_ns[i]) {
-        op = host.parent[op] == kNoRow ? kNoRow : later[host.parent[op]];
-      }
-      ops[i] = op;
-    }
-    later[i] = ops[i];
+    if (host.kind[i] == SliceKind::kOp) running.Begin(i);
+    ops[i] = host.kind[i] == SliceKind::kOp ? i : running.Around(i);
   }
   return ops;
 }

@@ -78,6 +78,33 @@ TEST_F(FinishTest, AnOperatorThatHasEndedLaunchesNothingForWhatGoesOn) {
   EXPECT_EQ(trace.HostName(trace.device.op[2]), "outer");
 }
 
+// prof.step(): its frame begins in one step and ends in the next.
+TEST_F(FinishTest, ASliceIsInsideOfWhatHoldsAllOfIt) {
+  Slice("loop", SliceKind::kPython, 0, 300'000);
+  Slice("step 0", SliceKind::kAnnotation, 1'000, 100'000);
+  Slice("prof.step", SliceKind::kPython, 95'000, 105'000);
+  Slice("inside", SliceKind::kPython, 96'000, 97'000);
+  Slice("step 1", SliceKind::kAnnotation, 102'000, 200'000);
+  Slice("op", SliceKind::kOp, 103'000, 180'000);
+  Slice("call", SliceKind::kApi, 179'000, 190'000, 1);  // another clock
+  const Trace trace = Done();
+  const char* parents[] = {"", "loop", "loop", "prof.step", "loop", "step 1", "op"};
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    const RowId parent = trace.host.parent[i];
+    EXPECT_EQ(parent == kNoRow ? "" : trace.HostName(parent), parents[i]) << trace.HostName(i);
+  }
+  EXPECT_EQ(trace.losses[LossKind::kCrossingSlices].count, 3U);
+}
+
+TEST_F(FinishTest, OfTwoThatAreAlikeTheCallIsInside) {
+  Slice("call", SliceKind::kApi, 10'000, 20'000, 1);
+  Slice("op", SliceKind::kOp, 10'000, 20'000);
+  Work(30'000, 31'000, 1);
+  const Trace trace = Done();
+  EXPECT_EQ(trace.HostName(0), "op");
+  EXPECT_EQ(trace.HostName(trace.device.op[0]), "op");
+}
+
 TEST_F(FinishTest, MoreThreadsThanCanBeToldApartAreCounted) {
   constexpr int kMost = 65'534;
   for (int tid = 0; tid < kMost + 3; ++tid) {

@@ -143,9 +143,9 @@ TEST(Observer, ABatchMadeInTheProcessIsWorkOfTheHost) {
 
 // How fast workers can be is known up to the recorded pace: of what goes, 0.6 shows.
 TEST(Observer, WorkersThatKeepUpMaySetThePace) {
-  EXPECT_NEAR(TakenOut({.waits_us = 10}).code_us, 0.6 * 2 * 4.6, kNear);
-  EXPECT_NEAR(TakenOut({.waits_us = 10}, Guess::kLeast).code_us, 0.1 * 2 * 3.3, kNear);
-  EXPECT_NEAR(TakenOut({.waits_us = 10}, Guess::kMost).code_us, 2 * 6.4, kNear);
+  EXPECT_NEAR(TakenOut({.waits_us = 0.4}).code_us, 0.6 * 2 * 4.6, kNear);
+  EXPECT_NEAR(TakenOut({.waits_us = 0.4}, Guess::kLeast).code_us, 0.1 * 2 * 3.3, kNear);
+  EXPECT_NEAR(TakenOut({.waits_us = 0.4}, Guess::kMost).code_us, 2 * 6.4, kNear);
 }
 
 TEST(Observer, FewGapsTellNothing) {

@@ -6,13 +6,11 @@
 
 #include "analyze/sample_time.h"
 #include "analyze/source_frame.h"
-#include "analyze/still_open.h"
+#include "trace/running.h"
 
 namespace hone::report {
 namespace {
 
-using analyze::StillOpen;
-using analyze::TimeInside;
 using trace::kNoRow;
 using trace::RowId;
 using trace::SliceKind;
@@ -33,14 +31,20 @@ Flame ByNesting(const trace::Trace& trace, SliceKind kind, PageStrings& strings)
   Flame flame;
   std::vector<std::uint32_t> node(host.size(), kNoNode);  // of the nearest slice of that kind
   std::vector<RowId> nearest(host.size(), kNoRow);        // that slice
+  trace::Running running(host);
   for (RowId i = 0; i < host.size(); ++i) {
     const bool entry = kind == SliceKind::kPython && IsThreadEntry(trace.HostName(i));
-    const RowId around = entry ? kNoRow : StillOpen(host, nearest, i);
+    const RowId parent = host.parent[i];
+    const RowId around = entry || parent == kNoRow ? kNoRow : nearest[parent];
     nearest[i] = around;
     if (around != kNoRow) node[i] = node[around];
     const bool call = kind == SliceKind::kOp && host.kind[i] == SliceKind::kApi && around != kNoRow;
     if (host.kind[i] != kind && !call) continue;
-    if (around != kNoRow) flame.tree.AddSelf(node[i], -TimeInside(host, i, around));
+    const RowId interrupted = entry ? kNoRow : running.Around(i);
+    if (interrupted != kNoRow) {
+      flame.tree.AddSelf(node[interrupted], -trace::TimeInside(host, i, interrupted));
+    }
+    running.Begin(i);
     node[i] = flame.tree.Child(node[i], strings.Of(host.name[i]));
     nearest[i] = i;
     flame.tree.AddSelf(node[i], host.duration_ns[i]);

@@ -7,9 +7,9 @@
 
 #include "analyze/forward_index.h"
 #include "analyze/lineage.h"
-#include "analyze/still_open.h"
 #include "report/html/flame.h"
 #include "trace/record_again.h"
+#include "trace/running.h"
 
 namespace hone::report {
 namespace {
@@ -74,7 +74,7 @@ class ModuleTree {
     const trace::HostSlices& host = trace_.host;
     std::vector<RowId> giver(host.size(), kNoRow);
     for (RowId i = 0; i < host.size(); ++i) {
-      giver[i] = analyze::StillOpen(host, giver, i);
+      if (host.parent[i] != kNoRow) giver[i] = giver[host.parent[i]];
       const std::uint32_t above = giver[i] == kNoRow ? kNoNode : module_[giver[i]];
       const std::uint32_t own = OwnModule(i, above, linked);
       module_[i] = own == kNoNode ? above : own;
@@ -113,8 +113,9 @@ class ModuleTree {
   void AddTimes() {
     const trace::HostSlices& host = trace_.host;
     std::vector<RowId> nearest(host.size(), kNoRow);  // that counts, around the row or itself
+    trace::Running running(host);
     for (RowId i = 0; i < host.size(); ++i) {
-      const RowId around = analyze::StillOpen(host, nearest, i);
+      const RowId around = host.parent[i] == kNoRow ? kNoRow : nearest[host.parent[i]];
       nearest[i] = around;
       if (around != kNoRow) node_[i] = node_[around];
       const bool is_module = lineage_.module[i] == i;
@@ -124,8 +125,11 @@ class ModuleTree {
           module_[around] == module_[i]) {
         continue;
       }
-      if (around != kNoRow)
-        flame_.tree.AddSelf(node_[around], -analyze::TimeInside(host, i, around));
+      const RowId interrupted = running.Around(i);
+      if (interrupted != kNoRow) {
+        flame_.tree.AddSelf(node_[interrupted], -trace::TimeInside(host, i, interrupted));
+      }
+      running.Begin(i);
       node_[i] = is_module ? module_[i] : flame_.tree.Child(module_[i], strings_.Of(host.name[i]));
       flame_.tree.AddSelf(node_[i], host.duration_ns[i]);
       flame_.tree.AddCalls(node_[i], 1);
