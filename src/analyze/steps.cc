@@ -25,9 +25,13 @@ std::size_t MarkWarmUp(std::vector<Step>& steps) {
   for (std::size_t i = half; i < steps.size(); ++i) later.push_back(steps[i].span.length());
   const Nanos median = MedianInPlace(later);
   for (const Nanos length : later) deviations.push_back(std::abs(length - median));
-  const Nanos limit = median + std::max(median / 5, 3 * MedianInPlace(deviations));
+  const Nanos apart = std::max(median / 5, 3 * MedianInPlace(deviations));
+  const auto warms_up = [&](const Step& step) {
+    const Nanos over = step.span.length() - median;
+    return over > apart || (over < -apart && step.queued_ns > apart);
+  };
   std::size_t count = 0;
-  while (count < half && steps[count].span.length() > limit) steps[count++].warm_up = true;
+  while (count < half && warms_up(steps[count])) steps[count++].warm_up = true;
   return count;
 }
 

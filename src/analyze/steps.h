@@ -36,6 +36,9 @@ struct Step {
   trace::Interval host_span;  // as the host marked it
   bool warm_up = false;       // told apart by rule; warm-up steps count in no steady figure
   Before before = Before::kNeighbour;  // else a hole in front of it, which belongs to no step
+  // By how much more the device was behind the host at its end than at its begin; on the device's
+  // clock 0.
+  Nanos queued_ns = 0;
 };
 
 struct StepHole {

@@ -441,6 +441,65 @@ TEST_F(StepsTest, ConstantLagKeepsTheMarks) {
   EXPECT_EQ(steps.steps[1].span, (trace::Interval{1'100'000, 1'200'000}));
 }
 
+// The host waits for the device in every fourth step, and runs ahead in the three before it: its
+// marks are 10, 10, 10 and 370 us apart, the device takes 100 for each.
+TEST_F(StepsTest, AHostThatWaitsNowAndThenIsToldByTheDevice) {
+  for (int i = 0; i < 8; ++i) {
+    const Nanos cycle = 1'000'000 + i / 4 * 400'000;
+    const Nanos at = cycle + i % 4 * 10'000;
+    Mark(at, i % 4 == 3 ? cycle + 400'000 : at + 10'000, "ProfilerStep#" + std::to_string(i));
+    Launch(at + 1'000, 100 + i);
+    const Nanos start = cycle + 2'000 + i % 4 * 99'500;
+    Kernel(start, start + 99'500, "gemm", 7, 100 + i);
+  }
+  const Steps steps = Find();
+  EXPECT_TRUE(steps.device_clock);
+  ASSERT_EQ(steps.steps.size(), 8U);
+  EXPECT_EQ(steps.warm_up_count, 0U);
+  EXPECT_EQ(steps.stats->min_ns, 99'500);
+  EXPECT_EQ(steps.stats->max_ns, 101'500);  // the device stands idle until the next cycle begins
+  EXPECT_EQ(steps.steady_window.hull(), (trace::Interval{1'002'000, 1'800'000}));
+}
+
+// The queue of launches has room for a step: the first takes the host 30 us, the others as long as
+// the device. A first step that is short by itself stays.
+TEST_F(StepsTest, AStepThatOnlyFillsTheQueueIsWarmUp) {
+  const auto warm_up = [&](bool queued) {
+    builder_ = trace::Builder();
+    Nanos at = 1'000'000, busy = 0;
+    for (int i = 0; i < 12; ++i) {
+      const Nanos length = i == 0 ? 30'000 : 100'000, work = queued || i > 0 ? 99'000 : 20'000;
+      Mark(at, at + length, "ProfilerStep#" + std::to_string(i));
+      Launch(at + 1'000, 100 + i);
+      const Nanos start = std::max(busy, at + 2'000);
+      Kernel(start, start + work, "gemm", 7, 100 + i);
+      busy = start + work;
+      at += length;
+    }
+    const Steps steps = Find();
+    EXPECT_FALSE(steps.device_clock);
+    return steps.warm_up_count;
+  };
+  EXPECT_EQ(warm_up(true), 1U);
+  EXPECT_EQ(warm_up(false), 0U);
+}
+
+// The host waits in every step. One of them ends 300 us after its work, with a checkpoint: that is
+// no queue, and the step is as long as its mark.
+TEST_F(StepsTest, AStallOfTheHostIsNoQueue) {
+  Nanos at = 1'000'000;
+  for (int i = 0; i < 8; ++i) {
+    const Nanos end = at + 100'000 + (i == 4 ? 300'000 : 0);
+    Mark(at, end, "ProfilerStep#" + std::to_string(i));
+    Launch(at + 1'000, 100 + i);
+    Kernel(at + 2'000, at + 99'000, "gemm", 7, 100 + i);
+    at = end;
+  }
+  const Steps steps = Find();
+  EXPECT_FALSE(steps.device_clock);
+  EXPECT_EQ(steps.stats->max_ns, 400'000);
+}
+
 // Two runs of two steps; the host waits for the device.
 TEST_F(StepsTest, AHoleBelongsToNoStep) {
   for (const int number : {2, 3, 42, 43}) {

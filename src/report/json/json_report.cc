@@ -100,6 +100,7 @@ class Document {
     if (!list) return WriteAbsent(json_, list.why_not());
     json_.BeginObject();
     json_.Field("source", analyze::StepSourceName(steps.source));
+    json_.Field("clock", steps.device_clock ? "device" : "host");
     json_.Field("count", steps.steps.size());
     json_.Field("steady_count", steps.steady_count());
     json_.Field("warm_up_count", steps.warm_up_count);
