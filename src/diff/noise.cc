@@ -21,6 +21,8 @@ namespace {
 // interval round to the last digit.
 constexpr std::size_t kManyResamples = 1001, kFewResamples = 401;
 constexpr std::size_t kManyUpTo = 5'000;  // steps; beyond that neither figure moves much
+// Of fewer steps the resampled median is any of them.
+constexpr std::size_t kTellsKinds = 8;
 
 Nanos MeanOf(std::vector<Nanos>& values) {
   double sum = 0;
@@ -118,12 +120,22 @@ Nanos Widen(Nanos half, double factor, double floor) {
   return std::llround(std::sqrt(widened * widened + floor * floor));
 }
 
+// Steps of two kinds, one about as frequent as the other: which of them stands in the middle is
+// chance, and resampled the median jumps. A mean does not.
+bool MedianJumps(std::span<const Nanos> steps, Nanos median, std::size_t resamples) {
+  std::vector<Nanos> medians = Resample(steps, steps.size(), MedianOf, resamples);
+  std::sort(medians.begin(), medians.end());
+  const std::size_t tail = (medians.size() - 1) / 40;
+  const Nanos reach = std::max(median - medians[tail], medians[medians.size() - 1 - tail] - median);
+  return static_cast<double>(reach) > analyze::kAlike * static_cast<double>(median);
+}
+
 Verdict Judge(const StepChange& change) {
   if (!change.range) return Verdict::kUnsure;
   if (change.range->low_ns > 0) return Verdict::kSlower;
   if (change.range->high_ns < 0) return Verdict::kFaster;
-  if (!change.by_mean) return Verdict::kWithinNoise;
-  // Where few slow steps decide, the range may hold anything: then that no change shows is no news.
+  // Where few slow steps decide, or few steps, the range may hold anything: then that no change
+  // shows is no news.
   const double clear =
       analyze::kAlike * static_cast<double>(std::max(change.before_ns, change.after_ns));
   const bool wide = static_cast<double>(-change.range->low_ns) > clear ||
@@ -151,8 +163,15 @@ StepChange CompareSteps(std::span<const Nanos> before, std::span<const Nanos> af
   change.after_steps = b.size();
   change.before_median_ns = MedianInPlace(a);
   change.after_median_ns = MedianInPlace(b);
-  change.by_mean = !analyze::MedianSpeaksForMean(change.before_median_ns, MeanOf(a)) ||
-                   !analyze::MedianSpeaksForMean(change.after_median_ns, MeanOf(b));
+  const std::size_t resamples =
+      std::max(a.size(), b.size()) <= kManyUpTo ? kManyResamples : kFewResamples;
+  const auto misleads = [&](std::span<const Nanos> steps, std::vector<Nanos>& values,
+                            Nanos median) {
+    return !analyze::MedianSpeaksForMean(median, MeanOf(values)) ||
+           (steps.size() >= kTellsKinds && MedianJumps(steps, median, resamples));
+  };
+  change.by_mean =
+      misleads(before, a, change.before_median_ns) || misleads(after, b, change.after_median_ns);
   const StepFigure figure = change.by_mean ? MeanOf : MedianInPlace<Nanos>;
   change.before_ns = figure(a);
   change.after_ns = figure(b);
@@ -163,8 +182,6 @@ StepChange CompareSteps(std::span<const Nanos> before, std::span<const Nanos> af
         a.size() <= b.size() ? "first" : "second", kLeastSteps));
     return change;
   }
-  const std::size_t resamples =
-      std::max(a.size(), b.size()) <= kManyUpTo ? kManyResamples : kFewResamples;
   const DifferenceRange middle = MiddleOf(Resample(before, a.size(), figure, resamples),
                                           Resample(after, b.size(), figure, resamples));
   const Nanos delta = change.delta_ns();

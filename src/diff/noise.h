@@ -27,7 +27,8 @@ struct DifferenceRange {
 
 struct StepChange {
   std::size_t before_steps = 0, after_steps = 0;  // steady ones
-  // Whether the means are compared: on a side the median does not speak for them.
+  // Whether the means are compared: on a side the median does not speak for them, or jumps from one
+  // recording to the next.
   bool by_mean = false;
   Nanos before_ns = 0, after_ns = 0;  // what is compared: medians, or means
   Nanos before_median_ns = 0, after_median_ns = 0;

@@ -146,6 +146,25 @@ TEST(Noise, WhatSlowStepsTakeIsComparedByTheMean) {
   EXPECT_EQ(CompareSteps(after, before).range->low_ns, -change.range->high_ns);
 }
 
+// Every other step waits for its batch, more or less: 36.8 ms and about twice that. The median
+// lies near the mean by chance, and jumps when one step is drawn for another.
+TEST(Noise, StepsOfTwoKindsAreComparedByTheMean) {
+  const std::vector<Nanos> before = {38'800, 70'600, 36'800,  57'000,  59'400, 55'100, 36'900,
+                                     83'500, 36'800, 101'000, 36'800,  65'000, 36'900, 74'600,
+                                     42'600, 85'900, 36'800,  107'400, 36'900};
+  const std::vector<Nanos> after(19, 36'800);
+  const StepChange change = CompareSteps(before, after);
+  EXPECT_TRUE(change.by_mean);
+  EXPECT_EQ(change.verdict, Verdict::kFaster);
+  EXPECT_EQ(CompareSteps(after, before).verdict, Verdict::kSlower);
+}
+
+// Three steps each, of 100 and more: that no change shows is no news.
+TEST(Noise, WhatMayBeAnythingIsNotCalledNoChange) {
+  const std::vector<Nanos> before = {100, 95, 124}, after = {105, 99, 96};
+  EXPECT_EQ(CompareSteps(before, after).verdict, Verdict::kUnsure);
+}
+
 TEST(Noise, FewSlowStepsAgainstNoneCannotBeTold) {
   const std::vector<Nanos> none(60, 1'000'000);
   for (const std::size_t slow : {1, 2, 4}) {
