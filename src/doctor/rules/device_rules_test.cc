@@ -36,6 +36,17 @@ TEST(GpuThrottled, BriefRecordingIsNoAlarm) {
   EXPECT_EQ(finding->confidence, Confidence::kLow);
 }
 
+// A third of the clock is more than settling costs as a rule: nobody is told that all is well.
+TEST(GpuThrottled, MuchOfTheClockIsSaidInABriefRecordingToo) {
+  const Diagnosis diagnosis = DiagnoseTrace(Scaled({1, 1.1, 1.2, 1.3, 1.4, 1.5}));
+  const Finding* finding = FindingOf(diagnosis, "gpu-throttled");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kMedium);
+  EXPECT_EQ(finding->confidence, Confidence::kLow);
+  EXPECT_TRUE(finding->recoverable_ns);
+  EXPECT_EQ(FindingOf(diagnosis, "healthy"), nullptr);
+}
+
 TEST(GpuThrottled, LessThanEightPercentOrUpAndDownIsQuiet) {
   for (const std::vector<double>& scale :
        {std::vector<double>{1, 1.01, 1.02, 1.03, 1.04, 1.05}, {1, 1.2, 1, 1.2, 1, 1.2}}) {

@@ -41,6 +41,13 @@ struct Slowdown {
   bool comparable = false;
   bool slower = false;
   double ratio = 1;  // last part / first part, of all comparable kernels
+  double lost() const { return 1 - 1 / ratio; }
+  // Of a step on average, against the pace of the first part.
+  double GoneNs() const {
+    double sum = 0;
+    for (const double part : per_step_ns) sum += part - per_step_ns[0];
+    return std::max(0.0, sum / static_cast<double>(kParts));
+  }
   double share = 0;  // of their time, in kernels that slowed down
   std::array<double, kParts> per_step_ns{};
 };
@@ -191,6 +198,37 @@ Finding FromCounters(const GpuClock& clock, double busy_ns) {
   return finding;
 }
 
+Finding FromKernels(const Case& the_case, const Slowdown& kernels) {
+  Finding finding = NewFinding();
+  finding.title =
+      fmt::format("the same kernels grow {:.0f} % slower while they are recorded: the clock falls",
+                  100 * (kernels.ratio - 1));
+  const Nanos recorded = the_case.facts.steps.steady_window.length();
+  const bool brief = recorded < kLongEnough;
+  const bool much = kernels.lost() >= kHighShare;
+  finding.confidence = brief ? Confidence::kLow : Confidence::kMedium;
+  finding.severity = brief ? (much ? Severity::kMedium : Severity::kLow)
+                           : (much ? Severity::kHigh : Severity::kMedium);
+  finding.evidence.push_back(fmt::format(
+      "kernel time a step in four parts of the recording: {:.2f}, {:.2f}, {:.2f}, {:.2f} ms",
+      kernels.per_step_ns[0] / 1e6, kernels.per_step_ns[1] / 1e6, kernels.per_step_ns[2] / 1e6,
+      kernels.per_step_ns[3] / 1e6));
+  finding.evidence.push_back(
+      fmt::format("{} of it in kernels that slowed down with the same launches, each time",
+                  Percent(kernels.share)));
+  if (brief) {
+    finding.evidence.push_back(fmt::format(
+        "recorded for {}: the device may only be settling to the clock that its power allows; a "
+        "second and more would tell",
+        HumanDuration(recorded)));
+  }
+  if (brief && !much) return finding;
+  const double bare = the_case.whatif->bare().likely_ns, gain = kernels.GoneNs();
+  finding.recoverable_ns = gain;
+  if (gain < bare) finding.speedup = bare / (bare - gain);
+  return finding;
+}
+
 }  // namespace
 
 Judgement JudgeGpuThrottled(const Case& the_case) {
@@ -207,25 +245,7 @@ Judgement JudgeGpuThrottled(const Case& the_case) {
   if (the_case.steps() >= kParts) {
     kernels = CompareSteps(the_case, the_case.whatif->model().classes());
   }
-  if (kernels.slower) {
-    Finding finding = NewFinding();
-    finding.title = fmt::format(
-        "the same kernels grow {:.0f} % slower while they are recorded: the clock falls",
-        100 * (kernels.ratio - 1));
-    const bool brief = the_case.facts.steps.steady_window.length() < kLongEnough;
-    finding.confidence = brief ? Confidence::kLow : Confidence::kMedium;
-    finding.severity = brief                                 ? Severity::kLow
-                       : 1 - 1 / kernels.ratio >= kHighShare ? Severity::kHigh
-                                                             : Severity::kMedium;
-    finding.evidence.push_back(fmt::format(
-        "kernel time a step in four parts of the recording: {:.2f}, {:.2f}, {:.2f}, {:.2f} ms",
-        kernels.per_step_ns[0] / 1e6, kernels.per_step_ns[1] / 1e6, kernels.per_step_ns[2] / 1e6,
-        kernels.per_step_ns[3] / 1e6));
-    finding.evidence.push_back(
-        fmt::format("{} of it in kernels that slowed down with the same launches, each time",
-                    Percent(kernels.share)));
-    return Judgement::Fires(std::move(finding));
-  }
+  if (kernels.slower) return Judgement::Fires(FromKernels(the_case, kernels));
   if (clock.known || kernels.comparable) return Judgement::Quiet();
   return Judgement::Missing(
       the_case.steps() < kParts
