@@ -6,6 +6,7 @@
 
 #include "replay/edits/edits.h"
 #include "replay/edits/host_cut.h"
+#include "replay/edits/host_pauses.h"
 #include "replay/edits/optimizer_kernels.h"
 
 namespace hone::replay {
@@ -26,19 +27,34 @@ constexpr double kCapturablePerKernelNs = 1'500.0 * 8 / 7;
 // that of an optimizer, which goes through its parameters, is captured. A thread that waited for
 // the backward pass takes some time until it begins.
 constexpr Nanos kOwnCode = 200 * kMicrosecond, kUntilOptimizer = 500 * kMicrosecond;
+// Where the way to a launch begins with such code, the task has operators too. The profiler's own
+// step takes some hundred microseconds there, which go with it.
+constexpr Nanos kOwnCodeBefore = kMillisecond;
+
+Nanos UntilOptimizer(Nanos begin_ns, Nanos length_ns) {
+  return begin_ns + std::min(length_ns, kUntilOptimizer);
+}
 
 class LaunchBound : public Edit {
  public:
-  LaunchBound(bool adam, HostCut optimizer) : adam_(adam), optimizer_(std::move(optimizer)) {}
+  LaunchBound(bool adam, HostCut optimizer, HostCut own_code)
+      : adam_(adam), optimizer_(std::move(optimizer)), own_code_(std::move(own_code)) {}
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     const Graph& graph = model.graph();
+    Plan launching(graph);
+    own_code_.Apply(graph, 1.0, launching);
     for (TaskId t = 0; t < graph.tasks.size(); ++t) {
       const Task& task = graph.tasks[t];
       if (task.kind == TaskKind::kHost || task.kind == TaskKind::kLaunch) {
         if (IsOwnCode(task)) continue;
+        // What gets to a launch goes, and the program's own code before it stays, unless another
+        // edit has taken that already.
+        const double keep = kHostLeft.At(guess);
+        const auto planned = static_cast<double>(plan.duration_ns[t]);
+        const auto dispatch = static_cast<double>(launching.duration_ns[t]);
         plan.duration_ns[t] =
-            static_cast<Nanos>(kHostLeft.At(guess) * static_cast<double>(plan.duration_ns[t]));
+            static_cast<Nanos>(std::max(keep * planned, planned - (1 - keep) * dispatch));
       } else if (task.kind == TaskKind::kKernel && guess != Guess::kLeast) {
         // Nobody launches it any more: it follows the one before it.
         const auto turnaround = static_cast<Nanos>(kGraphTurnaroundNs.At(guess));
@@ -60,8 +76,7 @@ class LaunchBound : public Edit {
  private:
   bool IsOwnCode(const Task& task) const {
     return task.ops == 0 && task.calls == 0 && task.duration_ns > kOwnCode &&
-           !optimizer_.Contains(task.lane,
-                                task.start_ns + std::min(task.duration_ns, kUntilOptimizer));
+           !optimizer_.Contains(task.lane, UntilOptimizer(task.start_ns, task.duration_ns));
   }
   bool CountsItsSteps(const Model& model, const Task& kernel) const {
     return adam_ && model.InOptimizer(kernel.row) &&
@@ -69,7 +84,7 @@ class LaunchBound : public Edit {
   }
 
   const bool adam_;
-  const HostCut optimizer_;
+  const HostCut optimizer_, own_code_;
 };
 
 bool IsAdamStep(std::string_view annotation) {
@@ -88,6 +103,19 @@ HostCut OptimizerSpans(const Model& model) {
   return HostCut(model.graph(), std::move(spans));
 }
 
+// Pauses between operators that no dispatching explains: a task that gets to a launch may hold one,
+// and then a few operators. Where nobody knows what is a pause: none.
+HostCut OwnCode(const Model& model, const HostCut& optimizer) {
+  std::vector<HostSpan> spans;
+  if (model.graph().lanes[0].row >= model.trace().threads.size() || !model.calls().any()) return {};
+  for (const Pause& pause : CollectPauses(model, kOwnCodeBefore, {})) {
+    const trace::Interval& span = pause.span;
+    if (optimizer.Contains(0, UntilOptimizer(span.begin_ns, span.length()))) continue;
+    spans.push_back({0, span});
+  }
+  return HostCut(model.graph(), std::move(spans));
+}
+
 }  // namespace
 
 FoundEdit FindLaunchBound(const Model& model) {
@@ -97,7 +125,9 @@ FoundEdit FindLaunchBound(const Model& model) {
     return FoundEdit::Absent("a step has fewer than ten launch calls");
   }
   const bool adam = !model.HostRows(trace::SliceKind::kAnnotation, IsAdamStep).empty();
-  return FoundEdit(std::make_unique<LaunchBound>(adam, OptimizerSpans(model)));
+  HostCut optimizer = OptimizerSpans(model);
+  HostCut own_code = OwnCode(model, optimizer);
+  return FoundEdit(std::make_unique<LaunchBound>(adam, std::move(optimizer), std::move(own_code)));
 }
 
 }  // namespace hone::replay
