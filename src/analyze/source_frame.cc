@@ -25,6 +25,7 @@ bool Has(std::string_view text, std::string_view part) {
 // Sorted.
 constexpr std::string_view kPackages[] = {"PIL",
                                           "accelerate",
+                                          "aiohttp",
                                           "albumentations",
                                           "asyncio",
                                           "collections",
@@ -36,7 +37,9 @@ constexpr std::string_view kPackages[] = {"PIL",
                                           "einops",
                                           "email",
                                           "encodings",
+                                          "fastapi",
                                           "fsspec",
+                                          "grpc",
                                           "gymnasium",
                                           "h5py",
                                           "http",
@@ -67,17 +70,22 @@ constexpr std::string_view kPackages[] = {"PIL",
                                           "sklearn",
                                           "spacy",
                                           "sqlite3",
+                                          "starlette",
                                           "tiktoken",
                                           "torchaudio",
                                           "torchvision",
+                                          "tornado",
                                           "tqdm",
                                           "transformers",
                                           "trl",
                                           "urllib",
+                                          "urllib3",
+                                          "uvicorn",
                                           "wandb",
                                           "xml",
                                           "yaml",
-                                          "zipfile"};
+                                          "zipfile",
+                                          "zmq"};
 constexpr std::string_view kModules[] = {
     "_pydecimal",  "abc",       "argparse",     "ast",        "base64",     "bisect",
     "bz2",         "codecs",    "configparser", "contextlib", "copy",       "csv",
@@ -98,6 +106,18 @@ bool IsKnownPackage(std::string_view file) {
   if (!top.ends_with(".py")) return false;
   return std::binary_search(std::begin(kModules), std::end(kModules),
                             top.substr(0, top.size() - 3));
+}
+
+// Of a framework's files those that make data ready: text into tokens, images and sound into
+// tensors, samples into batches. `path`: from the package on.
+bool PreparesData(std::string_view path) {
+  if (path.starts_with("transformers/data/")) return true;
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view kFiles[] = {
+      "tokenization_", "image_process", "image_transforms",    "image_utils", "video_process",
+      "video_utils",   "audio_utils",   "feature_extraction_", "processing_", "data_utils"};
+  return std::any_of(std::begin(kFiles), std::end(kFiles),
+                     [&](std::string_view begin) { return file.starts_with(begin); });
 }
 
 }  // namespace
@@ -159,7 +179,8 @@ bool IsFrameworkFrame(const SourceFrame& frame) {
     path.remove_prefix(at + kFolder.size());
   }
   return std::any_of(std::begin(kFrameworks), std::end(kFrameworks),
-                     [&](std::string_view package) { return path.starts_with(package); });
+                     [&](std::string_view package) { return path.starts_with(package); }) &&
+         !PreparesData(path);
 }
 
 std::string_view CallSiteOf(std::string_view stack) {

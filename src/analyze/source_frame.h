@@ -34,7 +34,8 @@ bool IsUserFrame(const SourceFrame& frame);
 
 // Code that runs models, optimizers and loaders on behalf of who calls it: PyTorch and what is
 // built around it. Its time is the model's, and no line can be moved out of the loop to save it.
-// Printing tensors and writing logs is a library's work like any other.
+// Printing tensors, writing logs and making data ready (tokens, images, batches) is a library's
+// work like any other.
 bool IsFrameworkFrame(const SourceFrame& frame);
 
 // Of a "Call stack" text (frames separated by ";", innermost first): the innermost frame of the

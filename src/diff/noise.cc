@@ -123,7 +123,7 @@ Nanos Widen(Nanos half, double factor, double floor) {
 // Steps of two kinds, one about as frequent as the other: which of them stands in the middle is
 // chance, and resampled the median jumps. A mean does not.
 bool MedianJumps(std::span<const Nanos> steps, Nanos median, std::size_t resamples) {
-  std::vector<Nanos> medians = Resample(steps, steps.size(), MedianOf, resamples);
+  std::vector<Nanos> medians = Resample(steps, steps.size(), MedianInPlace<Nanos>, resamples);
   std::sort(medians.begin(), medians.end());
   const std::size_t tail = (medians.size() - 1) / 40;
   const Nanos reach = std::max(median - medians[tail], medians[medians.size() - 1 - tail] - median);

@@ -51,6 +51,10 @@ struct Finding {
   Severity severity = Severity::kLow;
   // Words of replay::AllEdits() that fixing it means; empty: no model predicts it.
   std::vector<std::string> fix;
+  // The same words where the time is nobody's to give back (waiting for requests): nothing is
+  // predicted, and findings that would only fill that time are its other faces. `fix` is empty
+  // then.
+  std::vector<std::string> explains;
   std::vector<Instead> instead;  // remedies beside `fix`; none is counted in what follows
 
   // Set by the doctor.

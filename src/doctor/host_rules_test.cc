@@ -131,6 +131,120 @@ TEST(PythonHotspotRule, AnOperatorOnTheHostCountsForTheFunctionThatCallsIt) {
   EXPECT_NE(finding->evidence.back().find("aten::randn"), std::string::npos);
 }
 
+// 1,500 of 3,000 us a step in queue.get, or asleep.
+TraceSketch Waiting(const char* frame, const char* inside, bool trains) {
+  return Steps([=](TraceSketch& sketch, double at, int) {
+    if (trains) sketch.Annotation("Optimizer.step#SGD.step", at + 1510, at + 1520);
+    sketch.Python("server.py(40): loop", at, at + 1500).Python(frame, at + 1, at + 1499);
+    if (inside != nullptr) sketch.Python(inside, at + 2, at + 1498);
+    return at + 1500;
+  });
+}
+
+TEST(PythonHotspotRule, AServerThatWaitsIsSoldNothing) {
+  const Look look(Waiting("queue.py(154): get",
+                          "<built-in method acquire of _thread.lock object at 0x7f1c>", false));
+  const Finding* finding = look.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title,
+            "between steps the program waits for requests or another thread: queue.get");
+  EXPECT_EQ(finding->severity, Severity::kInfo);
+  EXPECT_FALSE(finding->recoverable_ns);
+  EXPECT_FALSE(finding->speedup);
+  EXPECT_TRUE(finding->fix.empty());
+  EXPECT_EQ(finding->where.front().source, "server.py:40 (loop)");
+  EXPECT_EQ(finding->evidence.front(), "1.50 ms of a 3.00 ms step (50 %), in 1 calls a step");
+  const Look sleeps(Waiting("<built-in function sleep>", nullptr, false));
+  ASSERT_NE(sleeps.Find("python-hotspot"), nullptr);
+  EXPECT_EQ(sleeps.Find("python-hotspot")->title, "between steps the program sleeps");
+}
+
+// Nobody sends batches to a training: who waits in it waits for a part of the program.
+TEST(PythonHotspotRule, ATrainingThatWaitsIsNotToldToTakeCodeOut) {
+  const Look look(Waiting("queue.py(154): get", nullptr, true));
+  const Finding* finding = look.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title,
+            "the Python function loop waits in queue.get, and takes the time of the step");
+  EXPECT_EQ(finding->confidence, Confidence::kMedium);
+  EXPECT_EQ(finding->remedy.find("take it out"), std::string::npos);
+  const Look sleeps(Waiting("<built-in function sleep>", nullptr, true));
+  ASSERT_NE(sleeps.Find("python-hotspot"), nullptr);
+  EXPECT_EQ(sleeps.Find("python-hotspot")->title,
+            "the Python function loop sleeps, and takes the time of the step");
+}
+
+TEST(PythonHotspotRule, WhatMakesDataReadyIsCalledByTheUser) {
+  const Look look(Steps([](TraceSketch& sketch, double at, int) {
+    sketch.Python("server.py(88): handle", at, at + 1500);
+    sketch.Python("transformers/tokenization_utils_fast.py(550): _batch_encode_plus", at + 1,
+                  at + 1499);
+    return at + 1500;
+  }));
+  const Finding* finding = look.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title, "the Python function handle takes the time of the step");
+  EXPECT_NE(finding->evidence.back().find("_batch_encode_plus"), std::string::npos);
+}
+
+// 1,500 us of a framework in one piece, or between operators that each come after 100.
+TEST(PythonHotspotRule, AFrameworksCodeBeyondDispatchIsNamedWithItsCaller) {
+  const auto generates = [](double piece) {
+    return Look(Steps([piece](TraceSketch& sketch, double at, int) {
+      sketch.Python("server.py(88): handle", at, at + 1500);
+      sketch.Python("transformers/generation/logits_process.py(90): __call__", at + 1, at + 1499);
+      for (double op = at + piece; op < at + 1490; op += piece) {
+        sketch.Op("aten::add", op, op + 5);
+      }
+      return at + 1500;
+    }));
+  };
+  const Look whole = generates(1500);
+  const Finding* finding = whole.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title, "the Python function __call__ takes the time of the step");
+  EXPECT_EQ(finding->confidence, Confidence::kMedium);
+  EXPECT_EQ(finding->where.front().source, "server.py:88 (handle)");
+  EXPECT_NE(finding->evidence.back().find("logits_process.py:90"), std::string::npos);
+  EXPECT_EQ(generates(100).Find("python-hotspot"), nullptr);
+}
+
+// Without frames: pauses between iterations, which come as long as they like.
+TEST(PythonHotspotRule, WhereNothingTellsCodeFromWaitingNothingIsSold) {
+  const auto pauses = [](bool trains) {
+    return Look(Steps([trains](TraceSketch& sketch, double at, int i) {
+      const double pause = 500 + 700 * (i % 3);
+      if (trains) sketch.Annotation("Optimizer.step#SGD.step", at + pause + 10, at + pause + 20);
+      return at + pause;
+    }));
+  };
+  const Look serves = pauses(false), trains = pauses(true);
+  const Finding* finding = serves.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->title.find("or waits for requests"), std::string::npos);
+  EXPECT_EQ(finding->severity, Severity::kLow);
+  EXPECT_FALSE(finding->speedup);
+  finding = trains.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title.find("or waits"), std::string::npos);
+  EXPECT_TRUE(finding->speedup);
+}
+
+TEST(PythonHotspotRule, OperatorsThatComputeOnTheHostAreNoPython) {
+  const auto computes = [](double length) {
+    return Look(Steps([length](TraceSketch& sketch, double at, int) {
+      sketch.Op("aten::topk", at + 10, at + 10 + length);
+      return at + 1500;
+    }));
+  };
+  const Look most = computes(1400), little = computes(600);
+  ASSERT_NE(most.Find("python-hotspot"), nullptr);
+  EXPECT_EQ(most.Find("python-hotspot")->title,
+            "operators compute on the host between aten::mm and aten::mm, aten::topk most of all");
+  ASSERT_NE(little.Find("python-hotspot"), nullptr);
+  EXPECT_NE(little.Find("python-hotspot")->title.find("code outside operators"), std::string::npos);
+}
+
 TEST(InputBoundRule, NamesTheFunctionThatTakesMostOfTheLoading) {
   const Look look(Steps([](TraceSketch& sketch, double at, int) {
     sketch.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, at + 1500);

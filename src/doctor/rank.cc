@@ -54,6 +54,12 @@ constexpr std::array kRelations = {
 
 Words WordsOf(const Finding& finding) { return {finding.fix.begin(), finding.fix.end()}; }
 
+// Of a finding that sells nothing, what it explains.
+Words ModelOf(const Finding& finding) {
+  const std::vector<std::string>& words = finding.fix.empty() ? finding.explains : finding.fix;
+  return {words.begin(), words.end()};
+}
+
 Severity SeverityOf(double share) {
   if (share >= kHighShare) return Severity::kHigh;
   return share >= kMediumShare ? Severity::kMedium : Severity::kLow;
@@ -105,12 +111,13 @@ void MergeSymptoms(std::vector<Finding>& findings, const replay::WhatIf* whatif)
     Finding* cause = Find(findings, relation.cause);
     if (symptom == nullptr || cause == nullptr) continue;
     double left = 1;
-    if (whatif != nullptr && symptom->recoverable_ns && cause->predicted && !cause->fix.empty() &&
-        !symptom->fix.empty() && *symptom->recoverable_ns > 0) {
+    const Words model = ModelOf(*symptom);
+    if (whatif != nullptr && cause->predicted && !cause->fix.empty() && !model.empty()) {
+      const double alone = whatif->bare().likely_ns - whatif->Predict(model).likely_ns;
       Words both = WordsOf(*cause);
-      both.insert(both.end(), symptom->fix.begin(), symptom->fix.end());
-      left = (cause->predicted->likely_ns - whatif->Predict(both).likely_ns) /
-             *symptom->recoverable_ns;
+      both.insert(both.end(), model.begin(), model.end());
+      const double then = cause->predicted->likely_ns - whatif->Predict(both).likely_ns;
+      if (alone > 0) left = then / alone;
     }
     if (left >= kOwnShare) continue;
     cause->same_cause.emplace_back(relation.symptom);
@@ -118,6 +125,31 @@ void MergeSymptoms(std::vector<Finding>& findings, const replay::WhatIf* whatif)
                              symptom->same_cause.end());
     std::erase_if(findings, [&](const Finding& f) { return f.id == relation.symptom; });
   }
+}
+
+// A pause that the program waits through looks like time that others could fill: without a
+// synchronization the host would sleep while the device works. What comes from outside comes no
+// earlier for it, so what gives little back once the wait is gone is another face of the wait.
+void MergeIntoWaits(std::vector<Finding>& findings, const replay::WhatIf& whatif) {
+  const auto waits = [](const Finding& finding) { return !finding.explains.empty(); };
+  const auto wait = std::find_if(findings.begin(), findings.end(), waits);
+  if (wait == findings.end()) return;
+  Finding cause = std::move(*wait);
+  findings.erase(wait);
+  const Words gone = ModelOf(cause);
+  const double without = whatif.Predict(gone).likely_ns;
+  std::erase_if(findings, [&](const Finding& finding) {
+    if (finding.fix.empty() || !finding.recoverable_ns) return false;
+    Words both = gone;
+    both.insert(both.end(), finding.fix.begin(), finding.fix.end());
+    const double left = without - whatif.Predict(both).likely_ns;
+    if (left >= kOwnShare * *finding.recoverable_ns) return false;
+    cause.same_cause.push_back(finding.id);
+    cause.same_cause.insert(cause.same_cause.end(), finding.same_cause.begin(),
+                            finding.same_cause.end());
+    return true;
+  });
+  findings.push_back(std::move(cause));
 }
 
 // What gives back nothing now but will once the others are fixed: an optimizer's launches behind a
@@ -183,7 +215,10 @@ Ranking Rank(std::vector<Finding> fired, const replay::WhatIf* whatif) {
     (stands ? ranking.findings : hidden).push_back(std::move(finding));
   }
   MergeSymptoms(ranking.findings, whatif);
-  if (whatif != nullptr) Uncover(std::move(hidden), *whatif, ranking.findings);
+  if (whatif != nullptr) {
+    MergeIntoWaits(ranking.findings, *whatif);
+    Uncover(std::move(hidden), *whatif, ranking.findings);
+  }
   std::stable_sort(
       ranking.findings.begin(), ranking.findings.end(),
       [&](const Finding& a, const Finding& b) { return Weight(a, bare) > Weight(b, bare); });

@@ -256,6 +256,23 @@ TEST(SampledHotspot, WaitingIsNotComputing) {
             "the Python function main takes the time of the step");
 }
 
+// Where the stack says in what it waits, and nothing trains: for requests, as far as anybody knows.
+TEST(SampledHotspot, WaitingForRequestsIsNoFault) {
+  const std::vector<std::vector<std::string>> stacks = {
+      {"server.py(12): main", "/usr/lib/python3.11/queue.py(171): get",
+       "/usr/lib/python3.11/threading.py(327): wait"}};
+  const Look waits(Turns(stacks, trace::ThreadState::kWaiting));
+  const Finding* finding = waits.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title,
+            "between steps the program waits for requests or another thread: queue.get");
+  EXPECT_EQ(finding->severity, Severity::kInfo);
+  EXPECT_FALSE(finding->speedup);
+  const Look runs(Turns(stacks, trace::ThreadState::kRunning));
+  ASSERT_NE(runs.Find("python-hotspot"), nullptr);
+  EXPECT_TRUE(runs.Find("python-hotspot")->speedup);
+}
+
 TEST(SampledHotspot, ALineThatRunsAModelIsNotIt) {
   for (const char* file : {"torch/nn/modules/transformer.py(795): forward",
                            "transformers/trainer.py(2000): Trainer.train",

@@ -85,20 +85,21 @@ HostRowSet HostComputations(const Model& model) {
   return computes;
 }
 
-RowId LargestComputation(const Model& model, const HostCut& cut) {
+Computation ComputationIn(const Model& model, const HostCut& cut) {
   const trace::Trace& trace = model.trace();
   const HostRowSet computes = HostComputations(model);
   std::vector<Nanos> total(trace.strings.size(), 0);
-  RowId largest = kNoRow;
+  Computation found;
   for (RowId i = 0; i < trace.host.size(); ++i) {
     if (computes[i] == 0 || model.lineage().top_op[i] != i) continue;
     if (model.LaneOf(i) != 0 || !cut.Contains(0, trace.host.start_ns[i])) continue;
     Nanos& sum = total[static_cast<std::uint32_t>(trace.host.name[i])];
     sum = analyze::SaturatingAdd(sum, trace.host.duration_ns[i]);
-    const auto most = [&] { return total[static_cast<std::uint32_t>(trace.host.name[largest])]; };
-    if (largest == kNoRow || sum > most()) largest = i;
+    found.all_ns = analyze::SaturatingAdd(found.all_ns, trace.host.duration_ns[i]);
+    const auto most = [&] { return total[static_cast<std::uint32_t>(trace.host.name[found.row])]; };
+    if (found.row == kNoRow || sum > most()) found.row = i;
   }
-  return largest;
+  return found;
 }
 
 HostRowSet CalledInLoops(const Model& model) {

@@ -27,8 +27,12 @@ using HostRowSet = std::vector<std::uint8_t>;  // by host row: 1 for those in it
 HostRowSet OthersBusiness(const Model& model);
 // Operators that compute on the host, and all rows inside them: code like the Python around it.
 HostRowSet HostComputations(const Model& model);
-// Of these inside the cut, one of the name with most time; kNoRow: none.
-trace::RowId LargestComputation(const Model& model, const HostCut& cut);
+// Of these inside the cut, one of the name with most time, and the time of all of them.
+struct Computation {
+  trace::RowId row = trace::kNoRow;  // kNoRow: none
+  Nanos all_ns = 0;
+};
+Computation ComputationIn(const Model& model, const HostCut& cut);
 
 // Operators that one line calls over and over, and all rows inside them: by their own account they
 // compute, but what they take is being called. None where there is a device.

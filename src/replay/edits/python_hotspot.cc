@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "analyze/slice_activity.h"
@@ -39,6 +41,11 @@ constexpr double kExplainsALoop = 0.8;
 // three programs on a CPU kept a tenth to a third of it.
 constexpr double kStillComputed = 0.25;
 
+// Code of a framework that takes longer than this at a time is not dispatch (launch-bound's
+// figure); nobody can edit it, so it must take more to be worth a sentence.
+constexpr Nanos kOwnCode = 200 * kMicrosecond;
+constexpr double kFrameworkShare = 0.05;
+
 // Of what code takes that goes over a list, what the calls of a list that grows must take.
 constexpr double kGrowthExplains = 0.5;
 
@@ -53,13 +60,20 @@ std::vector<Piece> Inside(std::vector<Piece> pieces, const std::vector<Pause>& p
     for (std::size_t q = p; q < pauses.size() && pauses[q].span.begin_ns < piece.span.end_ns; ++q) {
       inside.push_back({piece.name,
                         {std::max(piece.span.begin_ns, pauses[q].span.begin_ns),
-                         std::min(piece.span.end_ns, pauses[q].span.end_ns)}});
+                         std::min(piece.span.end_ns, pauses[q].span.end_ns)},
+                        piece.wait});
     }
   }
   return inside;
 }
 
-// Waiting for another thread (backward passes) is in no task, so only tasks' time counts.
+// What a piece counts for: the function that runs, or the one that it waits in.
+StringId KeyOf(const Piece& piece) {
+  return piece.wait == StringId::kEmpty ? piece.name : piece.wait;
+}
+
+// By StringId. Waiting for another thread (backward passes) is in no task, so only tasks' time
+// counts.
 std::vector<Nanos> HostTimeOf(const Graph& graph, const std::vector<Piece>& pieces,
                               std::size_t names) {
   std::vector<HostSpan> spans;
@@ -70,7 +84,7 @@ std::vector<Nanos> HostTimeOf(const Graph& graph, const std::vector<Piece>& piec
   for (std::size_t s = 0; s < cut.spans().size(); ++s) {
     while (at < pieces.size() && pieces[at].span.end_ns < cut.spans()[s].span.end_ns) ++at;
     if (at == pieces.size()) break;
-    total[static_cast<std::uint32_t>(pieces[at].name)] += cut.host_ns()[s];
+    total[static_cast<std::uint32_t>(KeyOf(pieces[at]))] += cut.host_ns()[s];
   }
   return total;
 }
@@ -92,40 +106,92 @@ RowId CallerInStep(const Model& model, RowId function) {
   return kNoRow;
 }
 
+void SetCut(const Model& model, std::vector<HostSpan> spans, Hotspot& hotspot) {
+  hotspot.cut = HostCut(model.graph(), std::move(spans));
+  const Computation computation = ComputationIn(model, hotspot.cut);
+  hotspot.computation = computation.row;
+  hotspot.computed_ns = computation.all_ns;
+}
+
+// A framework's code that dispatching explains runs the model; some of it has rules of its own
+// (backward passes, optimizers, collectives, compiling, checkpoints).
+bool IsFrameworksOwnWork(const Model& model, const Piece& piece) {
+  constexpr std::string_view kNobodys[] = {
+      "torch/autograd/", "torch/_",           "torch/optim/",           "torch/distributed/",
+      "torch/fx/",       "torch/utils/data/", "torch/serialization.py", "torch/profiler/"};
+  if (piece.span.length() <= kOwnCode) return false;
+  const std::string_view file = analyze::ParseFrame(model.trace().Name(piece.name)).file;
+  return !file.empty() &&
+         std::none_of(std::begin(kNobodys), std::end(kNobodys), [&](std::string_view part) {
+           return file.find(part) != std::string_view::npos;
+         });
+}
+
+// Which function it is, by the time of each. kEmpty: none takes enough.
+StringId ChooseFrame(const Model& model, const SelfTime& self, const std::vector<Piece>& pieces,
+                     const std::vector<Nanos>& total) {
+  enum : std::uint8_t { kUsers, kLibraries, kFrameworks, kWaits, kBests };
+  const auto time = [&](StringId name) { return total[static_cast<std::uint32_t>(name)]; };
+  StringId best[kBests] = {};
+  const auto take = [&](StringId name, StringId& of) {
+    if (of == StringId::kEmpty || time(name) > time(of)) of = name;
+  };
+  for (const Piece& piece : pieces) {
+    if (piece.wait != StringId::kEmpty) {
+      take(piece.wait, best[kWaits]);
+      continue;
+    }
+    const FrameKind kind = self.KindOf(piece.name);
+    if (kind == FrameKind::kUser) take(piece.name, best[kUsers]);
+    if (kind == FrameKind::kLibrary) take(piece.name, best[kLibraries]);
+    if (kind == FrameKind::kFramework) take(piece.name, best[kFrameworks]);
+  }
+  const auto spent = [&](StringId name) { return name == StringId::kEmpty ? 0 : time(name); };
+  // The user's own code first: that is what they can change. Then what they call.
+  StringId chosen =
+      2 * spent(best[kUsers]) >= spent(best[kLibraries]) ? best[kUsers] : best[kLibraries];
+  const auto enough = [&](StringId name, double share) {
+    return static_cast<double>(spent(name)) >=
+           share * static_cast<double>(model.graph().measured_ns);
+  };
+  if (enough(best[kFrameworks], kFrameworkShare) && spent(best[kFrameworks]) > 2 * spent(chosen)) {
+    chosen = best[kFrameworks];
+  }
+  if (spent(best[kWaits]) > spent(chosen)) chosen = best[kWaits];
+  return enough(chosen, kHotspotShare) ? chosen : StringId::kEmpty;
+}
+
 Known<Hotspot> ByFrames(const Model& model) {
   const Graph& graph = model.graph();
   SelfTime self(model);
-  const std::vector<Piece> pieces =
+  std::vector<Piece> pieces =
       Inside(self.Collect(), CollectPauses(model, analyze::kDispatchPause, {}));
-  const std::vector<Nanos> total = HostTimeOf(graph, pieces, model.trace().strings.size());
-  StringId best[2] = {StringId::kEmpty, StringId::kEmpty};  // libraries, users
-  const auto time = [&](StringId name) {
-    return name == StringId::kEmpty ? 0 : total[static_cast<std::uint32_t>(name)];
-  };
-  for (const Piece& piece : pieces) {
-    const FrameKind kind = self.KindOf(piece.name);
-    if (kind != FrameKind::kLibrary && kind != FrameKind::kUser) continue;
-    StringId& of = best[kind == FrameKind::kUser ? 1 : 0];
-    if (time(piece.name) > time(of)) of = piece.name;
-  }
-  // The user's own code first: that is what they can change.
-  const StringId name = 2 * time(best[1]) >= time(best[0]) ? best[1] : best[0];
-  const double least = kHotspotShare * static_cast<double>(graph.measured_ns);
-  if (name == StringId::kEmpty || static_cast<double>(time(name)) < least) {
+  std::erase_if(pieces, [&](const Piece& piece) {
+    return self.KindOf(piece.name) == FrameKind::kFramework && !IsFrameworksOwnWork(model, piece);
+  });
+  const StringId key =
+      ChooseFrame(model, self, pieces, HostTimeOf(graph, pieces, model.trace().strings.size()));
+  if (key == StringId::kEmpty) {
     return Known<Hotspot>::Absent("no Python function outside operators takes 2 % of a step");
   }
+  std::erase_if(pieces, [&](const Piece& piece) { return KeyOf(piece) != key; });
+  const Piece& longest = *std::max_element(
+      pieces.begin(), pieces.end(),
+      [](const Piece& a, const Piece& b) { return a.span.length() < b.span.length(); });
   Hotspot hotspot;
-  hotspot.frame = self.Longest(name);
-  hotspot.user = self.KindOf(name) == FrameKind::kUser;
-  if (!hotspot.user) hotspot.caller = CallerInStep(model, hotspot.frame);
-  hotspot.library = self.LibraryOf(name);
-  hotspot.times = self.Calls(name);
-  std::vector<HostSpan> spans;
-  for (const Piece& piece : pieces) {
-    if (piece.name == name) spans.push_back({0, piece.span, 0});
+  hotspot.wait = longest.wait;
+  hotspot.frame = self.Longest(key);
+  hotspot.function = longest.name;
+  hotspot.user = self.KindOf(longest.name) == FrameKind::kUser;
+  hotspot.framework = self.KindOf(longest.name) == FrameKind::kFramework;
+  if (!hotspot.user || longest.wait != StringId::kEmpty) {
+    hotspot.caller = CallerInStep(model, hotspot.frame);
   }
-  hotspot.cut = HostCut(graph, std::move(spans));
-  hotspot.computation = LargestComputation(model, hotspot.cut);
+  hotspot.library = longest.wait == StringId::kEmpty ? self.LibraryOf(key) : kNoRow;
+  hotspot.times = self.Calls(key);
+  std::vector<HostSpan> spans;
+  for (const Piece& piece : pieces) spans.push_back({0, piece.span, 0});
+  SetCut(model, std::move(spans), hotspot);
   return hotspot;
 }
 
@@ -172,9 +238,21 @@ Known<Hotspot> BySamples(const Model& model) {
     hotspot.looped_ns += pause.looped_ns;
   }
   PutLongest(its, gains, hotspot);
-  hotspot.cut = HostCut(model.graph(), std::move(spans));
-  hotspot.computation = LargestComputation(model, hotspot.cut);
+  SetCut(model, std::move(spans), hotspot);
   return hotspot;
+}
+
+// How far lengths lie from their median on average, as a share of it.
+double Irregularity(const std::vector<Pause>& pauses) {
+  std::vector<Nanos> lengths;
+  for (const Pause& pause : pauses) lengths.push_back(pause.span.length());
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  const Nanos median = *middle;
+  double sum = 0;
+  for (const Nanos length : lengths) sum += std::abs(static_cast<double>(length - median));
+  return sum / static_cast<double>(lengths.size()) /
+         static_cast<double>(std::max<Nanos>(median, 1));
 }
 
 // Nobody's name: the code between two operators, where samples do not tell what it is.
@@ -209,8 +287,8 @@ Known<Hotspot> ByPauses(const Model& model) {
   }
   PutLongest(its, gains, hotspot);
   hotspot.times = its.size();
-  hotspot.cut = HostCut(model.graph(), std::move(spans));
-  hotspot.computation = LargestComputation(model, hotspot.cut);
+  hotspot.irregular = Irregularity(its);
+  SetCut(model, std::move(spans), hotspot);
   return hotspot;
 }
 

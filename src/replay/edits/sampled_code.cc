@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyze/source_frame.h"
+#include "analyze/waiting_frame.h"
 
 namespace hone::replay {
 
@@ -27,6 +28,7 @@ SampledCode::SampledCode(const trace::Trace& trace) : frames_(trace.stack_frames
   user_.assign(frames.size(), 0);
   framework_.assign(frames.size(), 0);
   function_.assign(frames.size(), StringId::kEmpty);
+  wait_.assign(frames.size(), StringId::kEmpty);
   // Callers stand before callees.
   for (std::uint32_t f = 1; f < frames.size(); ++f) {
     const std::uint32_t caller = frames.caller[f];
@@ -40,6 +42,12 @@ SampledCode::SampledCode(const trace::Trace& trace) : frames_(trace.stack_frames
     const bool user = analyze::IsUserFrame(source) && !analyze::IsFrameworkFrame(source);
     user_[f] = user ? f : user_[caller];
     framework_[f] = analyze::IsFrameworkFrame(source) ? 1 : 0;
+    if (!user && wait_[caller] != StringId::kEmpty) {
+      wait_[f] = wait_[caller];
+    } else if (analyze::WaitOfFrame(trace.Name(frames.function[f])) !=
+               analyze::WaitsFor::kNothing) {
+      wait_[f] = frames.function[f];
+    }
     if (save_[f] != 0 || framework_[f] != 0) continue;
     own_[f] = user ? f : own_[caller];
   }

@@ -27,6 +27,9 @@ class SampledCode {
   std::uint32_t Save(std::uint32_t frame) const { return save_[frame]; }
   // The innermost frame of the user's code at or above it.
   std::uint32_t User(std::uint32_t frame) const { return user_[frame]; }
+  // The outermost function that does nothing but wait, called from the user's code or a library's:
+  // queue.get, not the lock in it. kEmpty: none is on the stack.
+  StringId Wait(std::uint32_t frame) const { return wait_[frame]; }
   // The function of a frame as its author wrote it: that around a comprehension, which some
   // versions of Python run as a function of its own.
   StringId Function(std::uint32_t frame) const { return function_[frame]; }
@@ -40,7 +43,7 @@ class SampledCode {
 
   const trace::StackFrames& frames_;
   std::vector<std::uint32_t> own_, save_, user_;
-  std::vector<StringId> function_;
+  std::vector<StringId> function_, wait_;
   std::vector<std::uint8_t> framework_;  // by row of stack_frames
   std::set<StringId> drivers_;           // functions of the user that run a framework
 };

@@ -55,7 +55,9 @@ SampledPauses::SampledPauses(const Model& model, const std::vector<Pause>& pause
       if (own == 0) continue;
       Count& count = group->rows[own];
       ++count.all;
-      count.waiting += samples.state[i] == trace::ThreadState::kWaiting ? 1 : 0;
+      if (samples.state[i] != trace::ThreadState::kWaiting) continue;
+      ++count.waiting;
+      ++count.waits[code_.Wait(samples.frame[i])];
     }
   }
   DropLinesThatCall(seen, called);
@@ -129,14 +131,16 @@ bool SampledPauses::Choose(Hotspot& hotspot) const {
   Choice choice = Innermost();
   if (const Choice holder = Outermost(); holder.samples >= choice.samples) choice = holder;
   if (choice.samples < kLeastSamples) return false;
-  std::map<StringId, std::uint64_t> lines;
+  std::map<StringId, std::uint64_t> lines, waits;
   for (const auto& [row, count] : all_.rows) {
     if (!Holds(choice.function, row)) continue;
+    for (const auto& [wait, samples] : count.waits) waits[wait] += samples;
     lines[trace_.stack_frames.place[row]] += count.all;
     hotspot.function_samples += count.all;
     hotspot.waiting_samples += count.waiting;
   }
   hotspot.function = choice.function;
+  hotspot.wait = Most(waits).first;
   hotspot.samples = all_.samples;
   const auto its = static_cast<double>(hotspot.function_samples);
   hotspot.error = std::sqrt((1 - its / static_cast<double>(all_.samples)) / its);

@@ -29,6 +29,7 @@ class SampledPauses {
  private:
   struct Count {
     std::uint64_t all = 0, waiting = 0;
+    std::map<StringId, std::uint64_t> waits;  // of those waiting, by the function that does
   };
   // Of the pauses before one operator.
   struct Group {

@@ -5,6 +5,7 @@
 
 #include "analyze/grouping.h"
 #include "analyze/source_frame.h"
+#include "analyze/waiting_frame.h"
 
 namespace hone::replay {
 namespace {
@@ -32,6 +33,7 @@ SelfTime::SelfTime(const Model& model)
       others_(OthersBusiness(model)),
       computes_(HostComputations(model)),
       kinds_(model.trace().strings.size(), FrameKind::kUnseen),
+      waits_(kinds_.size(), 0),
       longest_(kinds_.size(), kNoRow),
       calls_(kinds_.size(), 0) {}
 
@@ -42,14 +44,14 @@ std::vector<Piece> SelfTime::Collect() {
     if (!Counts(i)) continue;
     while (!open_.empty() && open_.back().end_ns <= host_.start_ns[i]) Pop();
     const std::size_t around = open_.empty() ? kNobody : open_.back().owner;
-    const std::size_t owner = Owner(i, around);
+    const Open open = OpenOf(i, around);
     // A built-in goes on with its caller's time; all else interrupts it.
-    if (owner != around && around != kNobody) {
+    if (open.owner != around && around != kNobody) {
       Open& caller = open_[around];
       Close(caller, host_.start_ns[i]);
       caller.at_ns = std::max(caller.at_ns, host_.end_ns(i));
     }
-    open_.push_back({i, owner, host_.start_ns[i], host_.end_ns(i)});
+    open_.push_back(open);
   }
   while (!open_.empty()) Pop();
   return std::move(pieces_);
@@ -72,10 +74,39 @@ bool SelfTime::Counts(RowId i) const {
          kind != SliceKind::kGraphNode;
 }
 
+bool SelfTime::Waits(StringId name) {
+  std::uint8_t& waits = waits_[static_cast<std::uint32_t>(name)];
+  if (waits == 0) {
+    const bool nothing =
+        analyze::WaitOfFrame(model_.trace().Name(name)) == analyze::WaitsFor::kNothing;
+    waits = nothing ? 1 : 2;
+  }
+  return waits == 2;
+}
+
+SelfTime::Open SelfTime::OpenOf(RowId i, std::size_t around) {
+  const std::size_t owner = Owner(i, around);
+  Open open{i, owner, host_.start_ns[i], host_.end_ns(i), host_.name[i], StringId::kEmpty};
+  if (owner == open_.size() && Waits(host_.name[i])) {
+    open.wait = host_.name[i];
+    if (around != kNobody) open.name = open_[around].name;
+  }
+  return open;
+}
+
 std::size_t SelfTime::Owner(RowId i, std::size_t around) {
   if (others_[i] != 0 || host_.kind[i] != SliceKind::kPython) return kNobody;
   const auto name = static_cast<std::uint32_t>(host_.name[i]);
   if (kinds_[name] == FrameKind::kUnseen) kinds_[name] = KindOfFrame(model_.trace().HostName(i));
+  // What a waiting function calls is a part of waiting, but for what the user hands to it.
+  if (around != kNobody && open_[around].wait != StringId::kEmpty &&
+      kinds_[name] != FrameKind::kUser) {
+    return around;
+  }
+  if (Waits(host_.name[i])) {
+    Note(i);
+    return open_.size();
+  }
   if (kinds_[name] == FrameKind::kBuiltin) return around;
   // A library works for who called it: that is the line that the user can change. Not so who
   // began before the step: that is the loop of the steps, or the program that called a library's.
@@ -85,11 +116,16 @@ std::size_t SelfTime::Owner(RowId i, std::size_t around) {
     if (open_.back().owner == around && model_.InWindow(i)) NoteLibrary(open_[around].row, i);
     return around;
   }
+  Note(i);
+  return open_.size();
+}
+
+void SelfTime::Note(RowId i) {
+  const auto name = static_cast<std::uint32_t>(host_.name[i]);
   if (model_.InWindow(i)) ++calls_[name];
   if (longest_[name] == kNoRow || host_.duration_ns[i] > host_.duration_ns[longest_[name]]) {
     longest_[name] = i;
   }
-  return open_.size();
 }
 
 bool SelfTime::BeganInStep(RowId function, RowId inside) {
@@ -115,7 +151,7 @@ void SelfTime::Close(const Open& function, Nanos end) {
   const trace::Interval& window = model_.graph().window;
   const Nanos begin = std::max(function.at_ns, window.begin_ns);
   end = std::min({end, window.end_ns, function.end_ns});
-  if (begin < end) pieces_.push_back({host_.name[function.row], {begin, end}});
+  if (begin < end) pieces_.push_back({function.name, {begin, end}, function.wait});
 }
 
 }  // namespace hone::replay
