@@ -117,22 +117,59 @@ std::vector<CollectiveRun> BuildRuns(const Trace& trace,
   return out;
 }
 
-void AddOverlap(const Known<Timeline>& timeline, std::span<const Run> runs, CommFacts& facts) {
+// Operators that are no collectives themselves, on threads where none of the collectives runs.
+trace::IntervalSet OperatorsBeside(const Trace& trace, std::span<const RowId> collectives) {
+  std::vector<bool> back_end(trace.threads.size(), false);
+  for (const RowId row : collectives) back_end[trace.host.thread[row]] = true;
+  std::vector<std::uint8_t> judged(trace.strings.size(), 0);  // 1: an operator, 2: a collective
+  std::vector<trace::Interval> spans;
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    if (trace.host.kind[i] != trace::SliceKind::kOp || back_end[trace.host.thread[i]]) continue;
+    const RowId parent = trace.host.parent[i];
+    if (parent != kNoRow && trace.host.kind[parent] == trace::SliceKind::kOp) continue;
+    std::uint8_t& name = judged[static_cast<std::uint32_t>(trace.host.name[i])];
+    if (name == 0) {
+      const std::string_view text = trace.HostName(i);
+      name = text.starts_with("c10d::") || text == "record_param_comms" ? 2 : 1;
+    }
+    if (name == 1) spans.push_back({trace.host.start_ns[i], trace.host.end_ns(i)});
+  }
+  return trace::IntervalSet::Union(std::move(spans));
+}
+
+// On the clock that all ranks share.
+trace::IntervalSet OnEpoch(const trace::IntervalSet& set, Nanos base_ns) {
+  trace::IntervalSet moved;
+  for (const trace::Interval& part : set) {
+    moved.AppendSorted(
+        {SaturatingAdd(base_ns, part.begin_ns), SaturatingAdd(base_ns, part.end_ns)});
+  }
+  return moved;
+}
+
+void AddOverlap(const Trace& trace, const Known<Timeline>& timeline, std::span<const Run> runs,
+                std::span<const RowId> host_collectives, CommFacts& facts) {
   Nanos hidden = 0;
+  trace::IntervalSet exposed;
   if (timeline) {
     for (const DeviceTimeline& device : timeline->devices) {
       facts.total_ns = SaturatingAdd(facts.total_ns, device.comm.length());
       hidden = SaturatingAdd(hidden, trace::IntersectLength(device.comm, device.compute));
+      exposed = trace::Unite(exposed, trace::Subtract(device.comm, device.compute));
     }
   }
   if (facts.total_ns > 0) {
+    facts.exposed = OnEpoch(exposed, trace.info.base_time_ns);
     facts.exposed_ns = facts.total_ns - hidden;
     facts.overlap_pct = 100 * static_cast<double>(hidden) / static_cast<double>(facts.total_ns);
     return;
   }
   std::vector<trace::Interval> spans;
   for (const Run& run : runs) spans.push_back({run.start_ns, run.start_ns + run.duration_ns});
-  facts.total_ns = trace::IntervalSet::Union(std::move(spans)).length();
+  const trace::IntervalSet all = trace::IntervalSet::Union(std::move(spans));
+  facts.total_ns = all.length();
+  facts.exposed = OnEpoch(trace::Subtract(all, OperatorsBeside(trace, host_collectives)),
+                          trace.info.base_time_ns);
   const char* why = "the collectives ran on the host; what hides them is not recorded";
   facts.exposed_ns = Known<Nanos>::Absent(why);
   facts.overlap_pct = Known<double>::Absent(why);
@@ -167,7 +204,7 @@ Known<CommFacts> MeasureComm(const Trace& trace, const WorkClasses& classes,
   CommFacts facts;
   facts.backend = trace.info.backend;
   if (facts.backend.empty()) facts.backend = source.BackendFromNames(on_device);
-  AddOverlap(timeline, runs, facts);
+  AddOverlap(trace, timeline, runs, source.HostCollectives(), facts);
   facts.rows = BuildRows(source.descriptions(), runs);
   facts.runs = BuildRuns(trace, source.descriptions(), runs);
   return facts;

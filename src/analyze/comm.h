@@ -45,6 +45,9 @@ struct CommFacts {
   Known<Nanos> exposed_ns;
   Known<double> overlap_pct;
   std::string backend;
+  // Where communication runs and the same device computes nothing, on the epoch clock; of the
+  // host's collectives: and no operator runs on another thread.
+  trace::IntervalSet exposed;
 };
 
 // Absent when no collective is in the trace.
@@ -56,19 +59,40 @@ struct RankComm {
   std::string path;
   const CommFacts* comm = nullptr;  // may be null: no collective on that rank
   Nanos median_step_ns = 0;         // 0: unknown
+  trace::IntervalSet steady;        // window of the steady steps, epoch clock; empty: all the file
+  std::size_t steady_steps = 0;     // inside it; 0: counts as one
+  double compute_step_ns = 0;       // of its leading device, a steady step; 0: unknown
 };
 
 struct RankSkew {
   std::int64_t rank = -1;
   Nanos wait_ns = 0;       // ∪ over collectives: from its own start to the latest
   std::uint64_t last = 0;  // how often this rank came last
+  Nanos exposed_ns = 0;    // of wait_ns: nothing else ran meanwhile (CommFacts::exposed)
+  // Of the compared collectives in the steady steps, a step: exposed waiting, all waiting, and
+  // exposed time, transfer included.
+  double exposed_step_ns = 0, wait_step_ns = 0, standing_step_ns = 0;
+  double compute_step_ns = 0;  // as given
+  // By CommFacts::runs, from its start: how long it waited; -1: not found on all given ranks.
+  std::vector<Nanos> waits = {};
+};
+
+// What a step would lose of its length if nobody were later than the others: never more than the
+// ranks that wait show. All 0 where no wait is exposed.
+struct LostToWaiting {
+  double least_ns = 0, likely_ns = 0, most_ns = 0;
 };
 
 struct SkewFacts {
   std::uint64_t matched = 0, unmatched = 0;  // collectives found on all ranks of their group
   Nanos mean_skew_ns = 0, p95_skew_ns = 0, max_skew_ns = 0;  // latest − earliest start
-  std::vector<RankSkew> ranks;  // least waiting first: the straggler leads
+  std::vector<RankSkew> ranks;  // least exposed waiting first: the straggler leads
   std::int64_t straggler = -1;  // -1: none stands out
+  // None stands out and yet they wait for each other: several are late, or another one from step to
+  // step.
+  bool uneven = false;
+  LostToWaiting lost;    // of a straggler, or of uneven ranks
+  bool complete = true;  // false: groups have ranks whose traces were not given
   // False: the ranks' clocks disagree (docs/user/comm.md says how that shows). The skew is then
   // measured after each rank's clock was moved so that collectives end together; `note` says by how
   // much.

@@ -15,10 +15,6 @@ using Runs = std::vector<const CollectiveRun*>;
 // Shifts tried when counts differ. Windows that cut off more than this share no useful order.
 constexpr std::size_t kMostShifts = 64;
 
-bool PointToPoint(const CollectiveRun& run) {
-  return run.kind == "send" || run.kind == "recv" || run.kind == "send_recv";
-}
-
 bool SameCall(const CollectiveRun& a, const CollectiveRun& b) {
   if (a.kind != b.kind) return false;
   // All-to-all with uneven splits, and gathers, differ in size from rank to rank.
@@ -112,6 +108,10 @@ void Merge(const std::vector<Keyed>& keyed, MatchedGroup& group, Matching& out) 
 }
 
 }  // namespace
+
+bool PointToPoint(const CollectiveRun& run) {
+  return run.kind == "send" || run.kind == "recv" || run.kind == "send_recv";
+}
 
 bool MatchedGroup::synchronizing(std::size_t k) const {
   const std::string& kind = runs.front()[k]->kind;

@@ -21,6 +21,9 @@ struct MatchedGroup {
   bool synchronizing(std::size_t k) const;  // no rank can leave it before every rank has entered
 };
 
+// Sends and receives, which have no counterpart of their own kind.
+bool PointToPoint(const CollectiveRun& run);
+
 struct Matching {
   std::vector<MatchedGroup> groups;
   std::uint64_t matched = 0, unmatched = 0;

@@ -22,16 +22,22 @@ struct Rank {
     run.message_bytes = bytes;
     for (const CollectiveRun& other : facts.runs) run.order += other.group == group ? 1 : 0;
     facts.runs.push_back(run);
+    facts.exposed = trace::Unite(facts.exposed, trace::IntervalSet::Union({{start, end}}));
+  }
+  // Compute beside the collectives.
+  void Hide(Nanos begin, Nanos end) {
+    facts.exposed = trace::Subtract(facts.exposed, trace::IntervalSet::Union({{begin, end}}));
   }
 };
 
-Known<SkewFacts> Measure(const std::vector<Rank>& ranks) {
+Known<SkewFacts> Measure(const std::vector<Rank>& ranks, std::size_t steps = 0) {
   std::vector<RankComm> input;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     RankComm& rank = input.emplace_back();
     rank.rank = static_cast<std::int64_t>(r);
     rank.comm = &ranks[r].facts;
     rank.median_step_ns = ranks[r].step;
+    rank.steady_steps = steps;
   }
   return MeasureSkew(input);
 }
@@ -105,6 +111,8 @@ TEST(CommSkew, TakingTurnsIsNoStraggler) {
   const auto skew = Measure(ranks);
   EXPECT_EQ(skew->mean_skew_ns, 200 * kUs);
   EXPECT_EQ(skew->straggler, -1);
+  EXPECT_TRUE(skew->uneven);
+  EXPECT_DOUBLE_EQ(skew->lost.likely_ns, 1'000 * kUs);  // each waits every other time
 }
 
 TEST(CommSkew, AlwaysLastByLittleIsHealthy) {
@@ -114,6 +122,70 @@ TEST(CommSkew, AlwaysLastByLittleIsHealthy) {
     ranks[1].Add(t + 30 * kUs, t + 500 * kUs);
   }
   EXPECT_EQ(Measure(ranks)->straggler, -1);
+}
+
+// What a healthy host does once a step is a good part of the step where it is done a hundred times.
+TEST(CommSkew, LittleAddsUp) {
+  std::vector<Rank> ranks(2);
+  ranks[0].step = ranks[1].step = 1'000 * kUs;
+  for (Nanos t = 0; t < 10'000 * kUs; t += 100 * kUs) {
+    ranks[0].Add(t, t + 50 * kUs);
+    ranks[1].Add(t + 20 * kUs, t + 50 * kUs);
+  }
+  const auto skew = Measure(ranks, 10);
+  EXPECT_EQ(skew->straggler, 1);
+  EXPECT_DOUBLE_EQ(skew->lost.likely_ns, 200 * kUs);
+}
+
+// Bucket after bucket under way while rank 0 computes: what it waits beside that costs nothing.
+TEST(CommSkew, OnlyExposedWaitingIsLost) {
+  std::vector<Rank> ranks(2);
+  for (Nanos t = 0; t < 10'000 * kUs; t += 1'000 * kUs) {
+    ranks[0].Add(t, t + 600 * kUs);
+    ranks[1].Add(t + 500 * kUs, t + 600 * kUs);
+    ranks[0].Hide(t, t + 420 * kUs);
+  }
+  const auto skew = Measure(ranks, 10);
+  EXPECT_EQ(skew->straggler, 1);
+  EXPECT_EQ(skew->ranks[1].wait_ns, 5'000 * kUs);
+  EXPECT_EQ(skew->ranks[1].exposed_ns, 800 * kUs);
+  EXPECT_DOUBLE_EQ(skew->lost.likely_ns, 80 * kUs);
+  EXPECT_EQ(skew->ranks[1].waits.front(), 500 * kUs);
+
+  for (Nanos t = 0; t < 10'000 * kUs; t += 1'000 * kUs) ranks[0].Hide(t, t + 600 * kUs);
+  EXPECT_EQ(Measure(ranks, 10)->straggler, -1);
+}
+
+// Five collectives in a row: only the first finds rank 1 late, by all of its lateness. Rank 0 is
+// the last to the others, by a microsecond.
+TEST(CommSkew, LastWeighsByTimeAndNotByCollectives) {
+  std::vector<Rank> ranks(2);
+  for (Nanos t = 0; t < 10'000 * kUs; t += 1'000 * kUs) {
+    ranks[0].Add(t, t + 400 * kUs);
+    ranks[1].Add(t + 300 * kUs, t + 400 * kUs);
+    for (Nanos next = 400; next < 800; next += 100) {
+      ranks[0].Add(t + (next + 2) * kUs, t + (next + 100) * kUs);
+      ranks[1].Add(t + (next + 1) * kUs, t + (next + 100) * kUs);
+    }
+  }
+  const auto skew = Measure(ranks, 10);
+  EXPECT_EQ(skew->straggler, 1);
+  EXPECT_FALSE(skew->uneven);
+  EXPECT_DOUBLE_EQ(skew->lost.likely_ns, 300 * kUs);
+}
+
+// Ranks 1 and 2 both come late; once one keeps up, the other one sets the pace.
+TEST(CommSkew, TheNextSlowestBoundsWhatIsLost) {
+  std::vector<Rank> ranks(3);
+  for (Nanos t = 0; t < 10'000 * kUs; t += 1'000 * kUs) {
+    ranks[0].Add(t, t + 500 * kUs);
+    ranks[1].Add(t + 400 * kUs, t + 500 * kUs);
+    ranks[2].Add(t + 100 * kUs, t + 500 * kUs);
+  }
+  const auto skew = Measure(ranks, 10);
+  EXPECT_EQ(skew->straggler, 1);
+  EXPECT_DOUBLE_EQ(skew->lost.likely_ns, 300 * kUs);
+  EXPECT_DOUBLE_EQ(skew->lost.most_ns, 400 * kUs);
 }
 
 // Rank 1's clock is two seconds ahead, and rank 0 is the late one.

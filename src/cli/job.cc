@@ -9,6 +9,7 @@
 #include <map>
 #include <tuple>
 
+#include "analyze/grouping.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -77,6 +78,18 @@ std::int64_t RankOf(const std::vector<report::Input>& inputs, std::size_t i) {
   return rank >= 0 ? rank : static_cast<std::int64_t>(i);
 }
 
+void AddSteady(const report::Input& input, analyze::RankComm& rank) {
+  rank.steady_steps = input.facts.steps.steady_count();
+  for (const trace::Interval& part : input.facts.steps.steady_window) {
+    rank.steady.AppendSorted({analyze::SaturatingAdd(input.trace.info.base_time_ns, part.begin_ns),
+                              analyze::SaturatingAdd(input.trace.info.base_time_ns, part.end_ns)});
+  }
+  if (!input.facts.timeline) return;
+  rank.compute_step_ns =
+      static_cast<double>(input.facts.timeline->main_device().steady.compute_ns) /
+      static_cast<double>(rank.steady_steps);
+}
+
 Known<analyze::SkewFacts> CompareRanks(const std::vector<report::Input>& inputs) {
   std::vector<analyze::RankComm> ranks;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -86,6 +99,7 @@ Known<analyze::SkewFacts> CompareRanks(const std::vector<report::Input>& inputs)
     rank.path = input.trace.info.path;
     rank.comm = input.facts.comm ? &*input.facts.comm : nullptr;
     rank.median_step_ns = input.facts.steps.stats ? input.facts.steps.stats->median_ns : 0;
+    if (input.facts.steps.steady_count() > 0) AddSteady(input, rank);
     ranks.push_back(std::move(rank));
   }
   return analyze::MeasureSkew(ranks);
@@ -111,26 +125,21 @@ bool Leads(const report::Input& a, const report::Input& b, std::int64_t asked) {
 }
 
 // Where ranks wait for each other their steps take equally long, and which is slowest is chance.
-// The one to look at is the one that the others wait for: it waits half as long as they do at most,
-// and the difference is worth a line.
-constexpr double kLateWait = 0.5;
-constexpr double kLateShare = 0.05;  // of a step
+// The one to look at is the one that the others wait for, where that is worth a line: as much as
+// the least finding is.
+constexpr double kLateShare = 0.02;  // of a step
 
 // The place of that rank among the inputs; their number: none stands out.
 std::size_t FindLate(const std::vector<report::Input>& inputs,
                      const Known<analyze::SkewFacts>& skew) {
-  if (!skew || skew->ranks.size() < 2) return inputs.size();
-  const analyze::RankSkew& late = skew->ranks.front();  // least waiting first
-  // Half of the others wait that long or longer.
-  const auto others = static_cast<double>(skew->ranks[skew->ranks.size() / 2].wait_ns);
-  const auto own = static_cast<double>(late.wait_ns);
+  if (!skew || skew->straggler < 0) return inputs.size();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (RankOf(inputs, i) != late.rank) continue;
+    if (RankOf(inputs, i) != skew->straggler) continue;
     const analyze::Steps& steps = inputs[i].facts.steps;
-    if (!steps.stats || own > kLateWait * others) break;
-    const double a_step = (others - own) / static_cast<double>(steps.steps.size());
-    if (a_step >= kLateShare * static_cast<double>(steps.stats->median_ns)) return i;
-    break;
+    if (steps.stats &&
+        skew->lost.likely_ns >= kLateShare * static_cast<double>(steps.stats->median_ns)) {
+      return i;
+    }
   }
   return inputs.size();
 }

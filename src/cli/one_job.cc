@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -95,6 +96,33 @@ std::string DeviceOf(const Input& input) {
   return row < devices.size() ? devices[row].name : "";
 }
 
+// Of several: one trace alone says so where it matters, as it is the usual thing to look at.
+void Missing(const std::vector<Input>& inputs, std::vector<std::string>& doubts) {
+  const std::int64_t size = inputs.front().trace.info.world_size;
+  std::set<std::int64_t> given;
+  for (const Input& input : inputs) {
+    if (input.trace.info.world_size != size || input.trace.info.rank < 0) return;
+    given.insert(input.trace.info.rank);
+  }
+  // Ranks that are there twice, or too high, are another doubt.
+  if (given.size() < inputs.size() || *given.rbegin() >= size) return;
+  if (size <= static_cast<std::int64_t>(given.size())) return;
+  std::string missing;
+  std::int64_t count = 0;
+  for (std::int64_t rank = 0; rank < size && count < 4; ++rank) {
+    if (given.contains(rank)) continue;
+    missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
+    ++count;
+  }
+  const std::int64_t absent = size - static_cast<std::int64_t>(given.size());
+  doubts.push_back(fmt::format(
+      "{} of the job's {} ranks were given, {} {}{} {} missing: waiting for {} cannot be told from "
+      "slow links; add {}",
+      given.size(), size, absent == 1 ? "rank" : "ranks", missing, absent > count ? ", …" : "",
+      absent == 1 ? "is" : "are", absent == 1 ? "it" : "them",
+      absent == 1 ? "its trace" : "their traces"));
+}
+
 }  // namespace
 
 std::vector<std::string> DoubtOneJob(const std::vector<Input>& inputs) {
@@ -109,6 +137,7 @@ std::vector<std::string> DoubtOneJob(const std::vector<Input>& inputs) {
       doubts);
   RankTwice(inputs, doubts);
   RankTooHigh(inputs, doubts);
+  Missing(inputs, doubts);
   Differ(inputs, "devices", DeviceOf, doubts);
   FarApart(inputs, doubts);
   return doubts;

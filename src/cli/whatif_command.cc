@@ -96,8 +96,10 @@ Status WhatIfCommand::Check() const {
   return Error("nothing asked; --list says what can be fixed in this trace, --fix all fixes it");
 }
 
-Known<report::WhatIfAnswer> WhatIfCommand::Ask(const report::Input& input) const {
-  const auto model = replay::Model::Build(input.trace, input.facts);
+Known<report::WhatIfAnswer> WhatIfCommand::Ask(const report::Report& report) const {
+  const report::Input& input = report.leading();
+  const auto model =
+      replay::Model::Build(input.trace, input.facts, report.skew ? &*report.skew : nullptr);
   if (!model) return Known<report::WhatIfAnswer>::Absent(model.why_not());
   const replay::WhatIf whatif(**model);
   std::vector<std::string_view> ids;
@@ -136,7 +138,7 @@ int WhatIfCommand::Run(Console& console) {
   }
   if (job->report.inputs.empty()) return job->code;
   report::Report& report = job->report;
-  const Known<report::WhatIfAnswer> answer = Ask(report.leading());
+  const Known<report::WhatIfAnswer> answer = Ask(report);
   if (answer) {
     doctor::DoubtReplay(answer->measured_ns, answer->replayed_ns,
                         report.inputs[report.lead].facts.trust);

@@ -24,7 +24,7 @@ class WhatIfCommand : public Verb {
 
  private:
   Status Check() const;
-  Known<report::WhatIfAnswer> Ask(const report::Input& input) const;
+  Known<report::WhatIfAnswer> Ask(const report::Report& report) const;
 
   std::vector<std::string> paths_;
   std::vector<std::string> fixes_;  // words of replay::AllEdits(), or "all"

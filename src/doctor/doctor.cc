@@ -50,7 +50,7 @@ Known<replay::Prediction> HalfOnTop(const std::vector<Finding>& findings,
 Diagnosis Diagnose(const trace::Trace& trace, const analyze::Facts& facts,
                    const analyze::SkewFacts* skew) {
   Diagnosis diagnosis;
-  const Known<std::unique_ptr<replay::Model>> model = replay::Model::Build(trace, facts);
+  const Known<std::unique_ptr<replay::Model>> model = replay::Model::Build(trace, facts, skew);
   std::unique_ptr<replay::WhatIf> whatif;
   if (model) whatif = std::make_unique<replay::WhatIf>(**model);
   const Case the_case{trace, facts, whatif.get(), model.why_not(), skew};

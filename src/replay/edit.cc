@@ -46,6 +46,8 @@ std::span<const EditInfo> AllEdits() {
       EditInfo{"exposed-comm", "communication hides behind compute, and half of the rest is saved",
                FindExposedComm},
       EditInfo{"launch-bound", "a step is launched as a whole", FindLaunchBound},
+      // Last: it bounds the step that the others leave.
+      EditInfo{"straggler", "no rank is later than the others", FindStraggler},
   };
   return kEdits;
 }

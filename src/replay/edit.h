@@ -48,7 +48,7 @@ struct EditInfo {
 };
 
 // In the order in which they are applied: the recorder's own cost first, then what shortens host
-// code and waits, then what changes kernels, then what changes launches.
+// code and waits, then what changes kernels, then what changes launches, then other ranks.
 std::span<const EditInfo> AllEdits();
 const EditInfo* FindEdit(std::string_view id);  // null: no such word
 

@@ -6,11 +6,12 @@ namespace hone::replay {
 using trace::kNoRow;
 using trace::RowId;
 
-Model::Model(const trace::Trace& trace, const analyze::Facts& facts)
-    : trace_(trace), facts_(facts), lineage_(trace), calls_(trace), classes_(trace) {}
+Model::Model(const trace::Trace& trace, const analyze::Facts& facts, const analyze::SkewFacts* skew)
+    : trace_(trace), facts_(facts), skew_(skew), lineage_(trace), calls_(trace), classes_(trace) {}
 
-Known<std::unique_ptr<Model>> Model::Build(const trace::Trace& trace, const analyze::Facts& facts) {
-  std::unique_ptr<Model> model(new Model(trace, facts));
+Known<std::unique_ptr<Model>> Model::Build(const trace::Trace& trace, const analyze::Facts& facts,
+                                           const analyze::SkewFacts* skew) {
+  std::unique_ptr<Model> model(new Model(trace, facts, skew));
   Known<Graph> graph =
       BuildGraph({trace, facts.steps, model->lineage_, model->calls_, model->classes_,
                   facts.loader ? facts.loader->mode : analyze::LoaderMode::kUnknown});
@@ -18,6 +19,14 @@ Known<std::unique_ptr<Model>> Model::Build(const trace::Trace& trace, const anal
   model->graph_ = std::move(*graph);
   model->Index();
   return model;
+}
+
+const analyze::RankSkew* Model::own_skew() const {
+  if (skew_ == nullptr) return nullptr;
+  for (const analyze::RankSkew& rank : skew_->ranks) {
+    if (rank.rank == trace_.info.rank) return &rank;
+  }
+  return nullptr;
 }
 
 void Model::Index() {

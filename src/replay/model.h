@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyze/api_class.h"
+#include "analyze/comm.h"
 #include "analyze/facts.h"
 #include "analyze/kernel_family.h"
 #include "analyze/lineage.h"
@@ -22,11 +23,15 @@ namespace hone::replay {
 class Model {
  public:
   // Absent when there is nothing to replay (no steps).
-  static Known<std::unique_ptr<Model>> Build(const trace::Trace& trace,
-                                             const analyze::Facts& facts);
+  // `skew` (may be null): what the traces of several ranks show; must outlive it too.
+  static Known<std::unique_ptr<Model>> Build(const trace::Trace& trace, const analyze::Facts& facts,
+                                             const analyze::SkewFacts* skew = nullptr);
 
   const trace::Trace& trace() const { return trace_; }
   const analyze::Facts& facts() const { return facts_; }
+  const analyze::SkewFacts* skew() const { return skew_; }
+  // Of the rank that this trace is of; null: the ranks were not compared, or it is not among them.
+  const analyze::RankSkew* own_skew() const;
   const analyze::Lineage& lineage() const { return lineage_; }
   const analyze::ApiCalls& calls() const { return calls_; }
   const analyze::WorkClasses& classes() const { return classes_; }
@@ -81,11 +86,12 @@ class Model {
   }
 
  private:
-  Model(const trace::Trace& trace, const analyze::Facts& facts);
+  Model(const trace::Trace& trace, const analyze::Facts& facts, const analyze::SkewFacts* skew);
   void Index();
 
   const trace::Trace& trace_;
   const analyze::Facts& facts_;
+  const analyze::SkewFacts* skew_;
   const analyze::Lineage lineage_;
   const analyze::ApiCalls calls_;
   const analyze::WorkClasses classes_;

@@ -17,15 +17,6 @@ constexpr double kLeastShare = 0.10;
 // Compute to hide behind, as a share of the communication: with less, the links are the limit.
 constexpr double kLeastCompute = 0.25;
 
-// Whether the model is wrapped already: torch marks every forward pass of it.
-bool UsesDdp(const trace::Trace& trace) {
-  const trace::HostSlices& host = trace.host;
-  for (trace::RowId i = 0; i < host.size(); ++i) {
-    if (trace.HostName(i).starts_with("DistributedDataParallel.forward")) return true;
-  }
-  return false;
-}
-
 std::string Remedy(const Case& the_case, bool trains) {
   if (!trains) {
     return "work = dist.all_reduce(x, async_op=True)   # start early, compute what does not need "
@@ -34,7 +25,12 @@ std::string Remedy(const Case& the_case, bool trains) {
            "# tensor parallelism: torch._inductor.config._micro_pipeline_tp = True under "
            "torch.compile\n";
   }
-  if (UsesDdp(the_case.trace)) {
+  if (WrappedInFsdp(the_case.trace)) {
+    return "FullyShardedDataParallel(..., forward_prefetch=True, limit_all_gathers=True,\n"
+           "                         backward_prefetch=BackwardPrefetch.BACKWARD_PRE)\n"
+           "# fully_shard: module.set_modules_to_forward_prefetch([...]), …_backward_prefetch\n";
+  }
+  if (WrappedInDdp(the_case.trace)) {
     return "DistributedDataParallel(..., bucket_cap_mb=5, gradient_as_bucket_view=True)\n"
            "# a bucket is sent when its gradients are there: with smaller ones the first leaves "
            "earlier\n"
@@ -42,9 +38,7 @@ std::string Remedy(const Case& the_case, bool trains) {
   }
   return "model = DistributedDataParallel(model)   # reduces gradients while backward runs\n"
          "work = dist.all_reduce(grad, async_op=True)   # by hand: start early, …\n"
-         "work.wait()                                   # … wait where the result is read\n"
-         "FullyShardedDataParallel(..., forward_prefetch=True,\n"
-         "                         backward_prefetch=BackwardPrefetch.BACKWARD_PRE)\n";
+         "work.wait()                                   # … wait where the result is read\n";
 }
 
 }  // namespace
@@ -56,9 +50,15 @@ Judgement JudgeCommUnoverlapped(const Case& the_case) {
   if (!exposure) return Judgement::Quiet();
   const replay::Graph& graph = the_case.whatif->model().graph();
   const auto steps = static_cast<double>(graph.steps);
-  const double share = exposure->comm_ns / steps / the_case.whatif->measured_ns();
+  const double transfer = exposure->comm_ns - exposure->waited_ns;
+  const double share = transfer / steps / the_case.whatif->measured_ns();
   if (share < kLeastShare || exposure->hidden_share() > kNearNothing ||
-      exposure->free_compute_ns < kLeastCompute * exposure->comm_ns) {
+      exposure->free_compute_ns < kLeastCompute * transfer) {
+    return Judgement::Quiet();
+  }
+  // Nothing was forgotten there: exposed-comm tells of both.
+  if (exposure->Mostly(replay::CommRole::kPipeline) ||
+      exposure->Mostly(replay::CommRole::kActivations)) {
     return Judgement::Quiet();
   }
   const bool trains = Trains(the_case);
@@ -86,7 +86,7 @@ Judgement JudgeCommUnoverlapped(const Case& the_case) {
     place.op = most.kind;
     finding.where.push_back(place);
   }
-  NoteStraggler(the_case, finding);
+  NoteWaits(the_case, *exposure, finding);
   finding.remedy = Remedy(the_case, trains);
   return Judgement::Fires(std::move(finding));
 }

@@ -120,6 +120,8 @@ analyze::SkewFacts Skew(Nanos wait) {
   skew.matched = 50;
   skew.ranks = {{1, 0, 50}, {0, wait, 0}, {2, wait, 0}};
   skew.straggler = 1;
+  const auto lost = static_cast<double>(wait) / 5;
+  skew.lost = {lost, lost, lost};
   return skew;
 }
 
@@ -135,7 +137,7 @@ TEST(Straggler, SeverityByWhatTheOthersWait) {
   };
   EXPECT_EQ(severity(3 * kMillisecond), Severity::kHigh);
   EXPECT_EQ(severity(kMillisecond), Severity::kMedium);
-  EXPECT_EQ(severity(kMillisecond / 5), Severity::kLow);
+  EXPECT_EQ(severity(3 * kMillisecond / 10), Severity::kLow);
   EXPECT_EQ(severity(kMillisecond / 20), Severity::kInfo);  // half a percent of the step
 }
 

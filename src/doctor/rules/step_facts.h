@@ -4,6 +4,7 @@
 
 #include "base/known.h"
 #include "doctor/rule.h"
+#include "replay/edits/comm_exposure.h"
 
 namespace hone::doctor {
 
@@ -22,9 +23,13 @@ Judgement JudgeWithoutCollectives(const Case& the_case);
 // For rules about memory where facts.memory is absent: why, and how to record it.
 Judgement JudgeWithoutMemory(const Case& the_case);
 
-// Where the traces of all ranks show a straggler and this rank is not it, part of its communication
-// is waiting for that rank: says so, and lowers the confidence of a finding about communication.
-void NoteStraggler(const Case& the_case, Finding& finding);
+// For findings about communication: what of it is waiting for other ranks and counted under
+// straggler, and where that cannot be told, why; lowers the confidence accordingly.
+void NoteWaits(const Case& the_case, const replay::CommExposure& exposure, Finding& finding);
+
+// Whether the model is wrapped so: torch marks every forward pass of it.
+bool WrappedInDdp(const trace::Trace& trace);
+bool WrappedInFsdp(const trace::Trace& trace);
 
 // The same device's time a step, in nanoseconds; the timeline must be there.
 double PerStep(const Case& the_case, Nanos in_steady_window);

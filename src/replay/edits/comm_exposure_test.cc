@@ -92,6 +92,54 @@ TEST(CommExposure, NoMoreThanThereIsCompute) {
   EXPECT_DOUBLE_EQ(found.exposure->targets[0].hideable, 0.25);
 }
 
+// Steps of 3 ms: forward 400 µs, backward 600 µs, then four all-reduces of 250 µs each, then the
+// optimizer. `early`: the first two are launched in forward, where layers need them.
+trace::Trace Training(const char* kernel, bool early) {
+  analyze::TraceFixture f;
+  std::int64_t correlation = 0, sequence = 0;
+  for (int step = 0; step < 5; ++step) {
+    const Nanos t = step * 3 * kMillisecond, us = kMicrosecond;
+    f.Annotation(t, 3 * kMillisecond, ("ProfilerStep#" + std::to_string(step + 1)).c_str());
+    Nanos host = t, device = t + 50 * us;
+    const auto launch = [&](Nanos length, const char* name, int stream) {
+      f.Api(host + us, us, ++correlation);
+      f.Kernel(device, length, name, correlation, 0, 0, stream);
+      host += 10 * us;
+      device += length + us;
+    };
+    f.Op(host, 9 * us, "aten::mm", {}, ++sequence);
+    launch(400 * us, "gemm", 7);
+    for (int k = 0; early && k < 2; ++k) launch(250 * us, kernel, 20);
+    f.Op(host, 9 * us, "autograd::engine::evaluate_function: MmBackward0", {}, sequence, 1);
+    launch(600 * us, "gemm", 7);
+    for (int k = early ? 2 : 0; k < 4; ++k) launch(250 * us, kernel, 20);
+    launch(50 * us, "update", 7);
+    f.Api(host, device - host, ++correlation, 1, "cudaDeviceSynchronize");
+  }
+  return f.Finish();
+}
+
+// Four messages of 250 µs: three quarters of them, and of the 600 µs of backward, can run side by
+// side; forward comes too early and the last message too late.
+TEST(CommExposure, GradientsHideBehindBackward) {
+  const Replayed found = Predict(Training(kAllReduce, false));
+  ASSERT_TRUE(found.exposure);
+  EXPECT_TRUE(found.exposure->Mostly(CommRole::kGradients));
+  EXPECT_NEAR(found.exposure->targets[0].hideable, 0.75 * 600 / 1000, 0.001);
+  EXPECT_NEAR(found.bare - found.hidden, 450'000, 3'000);
+}
+
+TEST(CommExposure, NothingHidesWhatTheNextLayerNeeds) {
+  for (const trace::Trace& trace :
+       {Training(kAllReduce, true), Training("ncclDevKernel_AllToAll()", false)}) {
+    const Replayed found = Predict(trace);
+    ASSERT_TRUE(found.exposure);
+    EXPECT_TRUE(found.exposure->Mostly(CommRole::kActivations));
+    EXPECT_DOUBLE_EQ(found.hidden, found.bare);
+    EXPECT_DOUBLE_EQ(found.less, found.bare);
+  }
+}
+
 // A collective of the host on a thread of its own: 600 µs, of which an operator covers 200.
 TEST(CommExposure, HostCollectivesWaitWhereNoOperatorRuns) {
   analyze::TraceFixture f;

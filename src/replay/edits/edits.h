@@ -35,5 +35,6 @@ FoundEdit FindSmallBatch(const Model& model);
 FoundEdit FindCommUnoverlapped(const Model& model);
 FoundEdit FindExposedComm(const Model& model);
 FoundEdit FindLaunchBound(const Model& model);
+FoundEdit FindStraggler(const Model& model);
 
 }  // namespace hone::replay

@@ -12,9 +12,8 @@
 namespace hone::replay {
 namespace {
 
-// Of what compute could hide. All of it is the bound that the work itself sets (no step is shorter
-// than its compute or its communication); the first and the last collective of a step often find
-// nothing to hide behind, and what runs beside communication slows down.
+// Of what compute could hide (Hiding). All of it is the bound that the work itself sets (no step is
+// shorter than its compute or its communication); what runs beside communication slows down.
 constexpr Range3 kHidden = {0.5, 1.0, 1.0};
 // Of what compute cannot hide. Likely: half the bytes (bf16 for fp32), or one exchange for two
 // micro-batches; most: one for four; least: messages so small that only their number counts.
@@ -31,9 +30,12 @@ class ExposedComm : public Edit {
       const Nanos measured = model.graph().tasks[target.task].duration_ns;
       if (measured <= 0) continue;
       const double hidden = target.hideable * kHidden.At(guess);
-      const double gone = hidden + (1.0 - target.hideable) * saved_.At(guess);
-      const double left = static_cast<double>(measured) -
-                          static_cast<double>(target.exposed_ns) * std::min(1.0, gone);
+      const double gone = hidden + (1.0 - target.hideable) * Saved(target.role, guess);
+      // At most, nobody waited: the links alone took that long.
+      const Nanos exposed =
+          target.exposed_ns + (guess == Guess::kMost ? target.doubtful_ns : Nanos{0});
+      const double left =
+          static_cast<double>(measured) - static_cast<double>(exposed) * std::min(1.0, gone);
       // Never twice: what both words ask for hides the same time.
       Nanos& duration = plan.duration_ns[target.task];
       duration = std::min<Nanos>(duration, std::llround(std::max(0.0, left)));
@@ -50,6 +52,12 @@ class ExposedComm : public Edit {
   }
 
  private:
+  // Gradients and parameters can be sent smaller or less often; what layers and stages hand on
+  // cannot.
+  double Saved(CommRole role, Guess guess) const {
+    return role == CommRole::kActivations || role == CommRole::kPipeline ? 0 : saved_.At(guess);
+  }
+
   const CommExposure exposure_;
   const Range3 saved_;
 };

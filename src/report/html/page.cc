@@ -54,7 +54,7 @@ class PageSection {
     json.Key("places");
     WritePlaces(json);
     json.Key("whatif");
-    WritePageWhatIf(json, PrepareWhatIf(input_));
+    WritePageWhatIf(json, PrepareWhatIf(input_, report_.skew ? &*report_.skew : nullptr));
     json.Key("flame").BeginObject();
     WriteFlame(json, "op", FlameByOp(input_, strings_));
     WriteFlame(json, "module", FlameByModule(input_, strings_));

@@ -60,8 +60,8 @@ void BeginSwitch(JsonWriter& json, const PageSwitch& one) {
 
 }  // namespace
 
-Known<PageWhatIf> PrepareWhatIf(const Input& input) {
-  const auto model = replay::Model::Build(input.trace, input.facts);
+Known<PageWhatIf> PrepareWhatIf(const Input& input, const analyze::SkewFacts* skew) {
+  const auto model = replay::Model::Build(input.trace, input.facts, skew);
   if (!model) return Known<PageWhatIf>::Absent(model.why_not());
   const replay::WhatIf whatif(**model);
   std::vector<std::string_view> ids;

@@ -25,7 +25,7 @@ struct PageWhatIf {
 };
 
 // Replays with the model of `hone whatif`, on two threads. Absent when there is nothing to replay.
-Known<PageWhatIf> PrepareWhatIf(const Input& input);
+Known<PageWhatIf> PrepareWhatIf(const Input& input, const analyze::SkewFacts* skew);
 
 void WritePageWhatIf(JsonWriter& json, const Known<PageWhatIf>& whatif);
 

@@ -181,7 +181,11 @@ std::string Skew(const analyze::SkewFacts& skew) {
       }
     }
   } else {
-    text = "no straggler stands out";
+    text = skew.uneven ? "they take turns in coming last" : "no straggler stands out";
+  }
+  if (skew.lost.likely_ns > 0) {
+    text += fmt::format("; {} a step are lost to waiting",
+                        HumanDuration(static_cast<Nanos>(skew.lost.likely_ns)));
   }
   text += fmt::format("; starts differ by {} (p95 {})", HumanDuration(skew.mean_skew_ns),
                       HumanDuration(skew.p95_skew_ns));
