@@ -54,7 +54,26 @@ Queue MeasureQueue(std::vector<Queued>& entries) {
   return queue;
 }
 
+bool QueuesWork(ApiClass what) {
+  return what == ApiClass::kLaunch || what == ApiClass::kGraphLaunch || what == ApiClass::kCopy ||
+         what == ApiClass::kBlockingCopy;
+}
+
 }  // namespace
+
+std::vector<bool> FindLaunches(const trace::Trace& trace, const ApiCalls& calls) {
+  const trace::HostSlices& host = trace.host;
+  std::vector<bool> launches(host.size(), false), inside(host.size(), false);
+  for (const RowId call : trace.device.api) {
+    if (call != kNoRow) launches[call] = true;
+  }
+  for (RowId i = 0; i < host.size(); ++i) {
+    const RowId parent = host.parent[i];
+    inside[i] = parent != kNoRow && (launches[parent] || inside[parent]);
+    launches[i] = !inside[i] && (launches[i] || QueuesWork(calls[i]));
+  }
+  return launches;
+}
 
 Known<LaunchFacts> MeasureLaunches(const trace::Trace& trace) {
   const trace::DeviceWork& device = trace.device;
@@ -68,11 +87,9 @@ Known<LaunchFacts> MeasureLaunches(const trace::Trace& trace) {
     Nanos& busy_until = stream_end[device.stream[w]];
     const RowId call = device.api[w];
     if (call != kNoRow) {
-      ++facts.launches;
       delays.push_back(std::max<Nanos>(0, device.start_ns[w] - host.end_ns(call)));
       if (seen[call] == 0) {
         seen[call] = 1;
-        calls.push_back(host.duration_ns[call]);
         if (busy_until != INT64_MIN && busy_until <= host.start_ns[call]) ++facts.starved;
         queues[device.stream[w]].push_back(
             {std::min(host.start_ns[call], device.start_ns[w]), device.start_ns[w]});
@@ -80,11 +97,16 @@ Known<LaunchFacts> MeasureLaunches(const trace::Trace& trace) {
     }
     busy_until = std::max(busy_until, device.end_ns(w));
   }
-  if (facts.launches == 0) {
+  if (delays.empty()) {
     return Known<LaunchFacts>::Absent(device.size() == 0
                                           ? "no device work in this trace"
                                           : "no device work in this trace has its launching call");
   }
+  const std::vector<bool> launches = FindLaunches(trace, ApiCalls(trace));
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (launches[i]) calls.push_back(host.duration_ns[i]);
+  }
+  facts.launches = calls.size();
   facts.call_p50_ns = Percentile(calls, 0.50);
   facts.call_p95_ns = Percentile(calls, 0.95);
   facts.delay_p50_ns = Percentile(delays, 0.50);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyze/api_class.h"
 #include "base/known.h"
 #include "trace/interval.h"
 #include "trace/trace.h"
@@ -13,8 +14,8 @@
 namespace hone::analyze {
 
 struct LaunchFacts {
-  std::uint64_t launches = 0;              // device work with a launching call in the file
-  Nanos call_p50_ns = 0, call_p95_ns = 0;  // duration of the launching call
+  std::uint64_t launches = 0;              // FindLaunches
+  Nanos call_p50_ns = 0, call_p95_ns = 0;  // how long they take
   // delay = max(0, work start − end of the launching call)
   Nanos delay_p50_ns = 0, delay_p95_ns = 0, delay_max_ns = 0;
   std::uint64_t starved = 0;  // launched while its stream was empty: the device waited for the host
@@ -33,6 +34,12 @@ struct KernelSizes {  // kernels only
   std::uint64_t kernels = 0, under_10us = 0;
 };
 
+// The one definition of a launch: a call of the host that queues device work (kernels, graphs,
+// copies, sets), by its name or because work of the file links to it, with no such call around it.
+// One value a row of Trace::host; O(host + device rows).
+std::vector<bool> FindLaunches(const trace::Trace& trace, const ApiCalls& calls);
+
+// Absent when no device work has its launch in the file.
 Known<LaunchFacts> MeasureLaunches(const trace::Trace& trace);
 Known<KernelSizes> MeasureKernelSizes(const trace::Trace& trace);
 

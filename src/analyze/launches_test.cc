@@ -44,11 +44,28 @@ TEST(Launches, AGraphIsOneEntryOfTheQueue) {
   sketch.Call("cudaGraphLaunch", 0, 40, 1);
   for (int i = 0; i < 3000; ++i) sketch.Kernel(50 + i * 3, 52 + i * 3, 1);
   const auto facts = MeasureLaunches(sketch.Finish());
-  EXPECT_EQ(facts->launches, 3000u);
+  EXPECT_EQ(facts->launches, 1u);
   EXPECT_EQ(facts->queue_max, 1u);
   EXPECT_EQ(facts->queue_full, 0u);
   EXPECT_EQ(facts->call_p95_ns, 40'000);
   EXPECT_EQ(facts->starved, 0u);  // nothing before it: nobody knows
+}
+
+// A driver call inside a runtime call is the same launch, whichever of them the work links to;
+// copies and sets are launches too, waits are none.
+TEST(Launches, NestedCallsAreOne) {
+  TraceSketch sketch;
+  sketch.Call("cudaLaunchKernel", 0, 10, 1).Call("cuLaunchKernel", 2, 8, 2);
+  sketch.Call("cudaMemcpyAsync", 20, 24, 3).Call("cudaStreamSynchronize", 30, 40, 4);
+  sketch.Call("cudaMemsetAsync", 50, 52, 5).Call("vendorSubmit", 60, 61, 6);
+  sketch.Kernel(5, 9, 2).CopyFromPageable(25, 29, 3).Kernel(70, 71, 6);
+  const Trace trace = sketch.Finish();
+  const std::vector<bool> expected = {true, false, true, false, true, true};
+  EXPECT_EQ(FindLaunches(trace, ApiCalls(trace)), expected);
+  const auto facts = MeasureLaunches(trace);
+  ASSERT_TRUE(facts.has_value());
+  EXPECT_EQ(facts->launches, 4u);
+  EXPECT_EQ(facts->call_p50_ns, 3'000);  // of 10, 4, 2 and 1
 }
 
 TEST(Launches, FullQueue) {

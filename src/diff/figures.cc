@@ -4,11 +4,13 @@
 #include <string_view>
 #include <vector>
 
+#include "analyze/api_class.h"
+#include "analyze/launches.h"
+
 namespace hone::diff {
 namespace {
 
 using trace::Interval;
-using trace::kNoRow;
 using trace::RowId;
 
 constexpr std::string_view kClock = "sm_clock_mhz";  // docs/user/run.md
@@ -34,17 +36,18 @@ Counts CountWork(const trace::Trace& trace, const analyze::Facts& facts, bool by
   const trace::IntervalSet& window = WindowOf(facts, by_step);
   const Interval hull = window.hull();
   const double units = UnitsOf(facts, window, by_step);
-  std::vector<bool> seen(trace.host.size(), false);
-  std::uint64_t kernels = 0, launches = 0;
+  std::uint64_t kernels = 0;
   for (RowId i = 0; i < trace.device.size(); ++i) {
     const Nanos start = trace.device.start_ns[i];
     if (start >= hull.end_ns) break;
     if (!window.Holds(start) || trace.streams[trace.device.stream[i]].device != device) continue;
     if (trace.device.kind[i] == trace::WorkKind::kKernel) ++kernels;
-    const RowId call = trace.device.api[i];
-    if (call == kNoRow || seen[call]) continue;
-    seen[call] = true;
-    ++launches;
+  }
+  std::uint64_t launches = 0;
+  const std::vector<bool> is_launch = analyze::FindLaunches(trace, analyze::ApiCalls(trace));
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    if (!is_launch[i]) continue;
+    if (!by_step || facts.steps.host_window.Holds(trace.host.start_ns[i])) ++launches;
   }
   Counts counts;
   counts.kernels = units > 0 ? static_cast<double>(kernels) / units : 0;

@@ -6,6 +6,7 @@
 
 #include "analyze/forward_index.h"
 #include "analyze/grouping.h"
+#include "analyze/launches.h"
 #include "analyze/loader.h"
 #include "analyze/memory_places.h"
 #include "analyze/memory_timeline.h"
@@ -85,7 +86,8 @@ SliceTimes MakeSliceTimes(const Trace& trace, const Lineage& lineage) {
 }
 
 SliceCalls MakeSliceCalls(const Trace& trace, const Lineage& lineage) {
-  SliceCalls calls{analyze::ApiCalls(trace), {}, analyze::FindLoaderSlices(trace)};
+  SliceCalls calls{analyze::ApiCalls(trace), {}, {}, analyze::FindLoaderSlices(trace)};
+  calls.launches = analyze::FindLaunches(trace, calls.classes);
   calls.by_profiler = analyze::FindProfilerSyncs(trace, lineage, calls.classes);
   return calls;
 }

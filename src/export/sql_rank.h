@@ -49,6 +49,7 @@ struct SliceTimes {
 };
 struct SliceCalls {
   analyze::ApiCalls classes;
+  std::vector<bool> launches;
   std::vector<trace::RowId> by_profiler, fetches;  // sorted
 };
 // By row of Trace::memory.

@@ -70,10 +70,10 @@ std::vector<SqlColumn> PlaceColumns() {
        Around<&analyze::Lineage::op>, kIndex},
       {"top_op_id", kInt, "outermost operator around it, itself included",
        Around<&analyze::Lineage::top_op>, kIndex},
-      {"annotation_id", kInt, "innermost annotation around it",
+      {"annotation_id", kInt, "innermost annotation around it, itself included",
        Around<&analyze::Lineage::annotation>, kGroup},
-      {"module_id", kInt, "innermost nn.Module slice around it", Around<&analyze::Lineage::module>,
-       kGroup},
+      {"module_id", kInt, "innermost nn.Module slice around it, itself included",
+       Around<&analyze::Lineage::module>, kGroup},
       {"call_site", kText, "the user's line it was called from, where stacks were recorded",
        [](const SqlRank& r, RowId i) { return r.Text(r.call_sites().Of(i)); }},
   };
@@ -108,6 +108,10 @@ std::vector<SqlColumn> LinkColumns() {
        [](const SqlRank& r, RowId i) {
          if (!Is(r, i, SliceKind::kApi)) return SqlValue();
          return SqlValue(std::string_view(kCalls[static_cast<std::size_t>(r.calls().classes[i])]));
+       }},
+      {"launches", kInt, "of API calls: 1 when it queues device work and no call around it does",
+       [](const SqlRank& r, RowId i) {
+         return Is(r, i, SliceKind::kApi) ? Flag(r.calls().launches[i]) : SqlValue();
        }},
       {"blocks", kInt, "of API calls: 1 when the host waits in it for the device",
        [](const SqlRank& r, RowId i) {

@@ -43,6 +43,19 @@ SqlTable TraceTable() {
         [](const SqlRank& r, RowId) -> SqlValue {
           return static_cast<std::int64_t>(Info(r).events_seen);
         }},
+       {"calls", kInt, "API calls in it; 0: launches and waits of the host are not known",
+        [](const SqlRank& r, RowId) -> SqlValue {
+          return static_cast<std::int64_t>(r.facts().trust.present.api_calls);
+        }},
+       {"work", kInt, "pieces of device work in it",
+        [](const SqlRank& r, RowId) -> SqlValue {
+          return static_cast<std::int64_t>(r.trace().device.size());
+        }},
+       {"fetches", kInt, "times that the program waits for a batch; NULL: no loader is in it",
+        [](const SqlRank& r, RowId) {
+          const auto& loader = r.facts().loader;
+          return loader ? SqlValue(static_cast<std::int64_t>(loader->fetches)) : SqlValue();
+        }},
        {"trust", kText, "good, partial or poor (hone help trust)",
         [](const SqlRank& r, RowId) {
           return r.Text(analyze::VerdictName(r.facts().trust.verdict));

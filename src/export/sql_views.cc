@@ -271,7 +271,7 @@ SqlView PerStep() {
        {"exposed_copy_ms", "copies that nothing hides"},
        {"idle_ms", "device idle"},
        {"kernels", "that start in it"},
-       {"launches", "launching calls of the host"},
+       {"launches", "calls of the host that queue device work (hone help launches)"},
        {"sync_ms", "host waiting for the device, without the profiler's own waits"},
        {"loader_ms", "host waiting for its next batch"}},
       "SELECT st.rank AS rank, st.number AS step, st.warm_up AS warm_up,\n"
@@ -279,10 +279,13 @@ SqlView PerStep() {
       "  round(st.compute_dur / 1e6, 6) AS compute_ms,\n"
       "  round(st.exposed_comm_dur / 1e6, 6) AS exposed_comm_ms,\n"
       "  round(st.exposed_copy_dur / 1e6, 6) AS exposed_copy_ms,\n"
-      "  round(st.idle_dur / 1e6, 6) AS idle_ms, w.kernels AS kernels, h.launches AS launches,\n"
-      "  round(h.sync / 1e6, 6) AS sync_ms, round(h.fetch / 1e6, 6) AS loader_ms\n"
-      "FROM step st\n"
-      "  LEFT JOIN (SELECT step_id, sum(call IN ('launch', 'graph_launch')) AS launches,\n"
+      "  round(st.idle_dur / 1e6, 6) AS idle_ms,\n"
+      "  CASE WHEN t.work > 0 THEN coalesce(w.kernels, 0) END AS kernels,\n"
+      "  CASE WHEN t.calls > 0 THEN coalesce(h.launches, 0) END AS launches,\n"
+      "  CASE WHEN t.calls > 0 THEN round(coalesce(h.sync, 0) / 1e6, 6) END AS sync_ms,\n"
+      "  CASE WHEN t.fetches > 0 THEN round(coalesce(h.fetch, 0) / 1e6, 6) END AS loader_ms\n"
+      "FROM step st JOIN trace t ON t.rank = st.rank\n"
+      "  LEFT JOIN (SELECT step_id, sum(launches) AS launches,\n"
       "      sum(dur * (blocks = 1 AND by_profiler = 0)) AS sync, sum(dur * fetches) AS fetch\n"
       "    FROM slice WHERE step_id IS NOT NULL GROUP BY step_id) h ON h.step_id = st.id\n"
       "  LEFT JOIN (SELECT step_id, sum(kind = 'kernel') AS kernels\n"

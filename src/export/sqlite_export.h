@@ -17,7 +17,7 @@
 namespace hone::exporter {
 
 // What PRAGMA user_version says; it grows when a table or column goes or changes its meaning.
-inline constexpr int kSqliteSchemaVersion = 1;
+inline constexpr int kSqliteSchemaVersion = 2;
 
 // Rows are read one by one and kept nowhere. The file is complete once Finish was fine.
 class SqliteFile : public Writer {

@@ -48,7 +48,7 @@ class Sqlite(unittest.TestCase):
     def check(self, trace, least):
         database = self.export(trace)
         self.assertEqual(database.execute("pragma integrity_check").fetchall(), [("ok",)])
-        self.assertEqual(database.execute("pragma user_version").fetchone(), (1,))
+        self.assertEqual(database.execute("pragma user_version").fetchone(), (2,))
         rows = sum(self.compare(trace, database, f"select * from {table} order by id")
                    for table in self.tables)
         self.assertGreater(rows, least)
