@@ -38,9 +38,10 @@ void Advance(std::span<const ActivitySegment> segments, Nanos time, std::size_t&
 // Time of a gap by cause. The largest wins; the earlier cause of the list on a tie.
 class GapExplainer::Vote {
  public:
-  // A blocking call that began before the gap held the host back while the device still had work.
-  // Without it the host would have been that much further: up to `until_ns`, launching and plain
-  // host work count against the call and not against themselves.
+  // A blocking call that began before the gap held the host back for as long as it took. Without
+  // it all that followed would have come that much earlier, part of it while the device still had
+  // work: up to `until_ns`, launching and plain host work count against the call and not against
+  // themselves.
   void Drained(IdleCause cause, RowId call, Nanos until_ns) {
     drain_ = cause;
     drain_row_ = call;
@@ -139,14 +140,14 @@ GapCause GapExplainer::Explain(Interval gap, GapEnds ends) {
 // copy and the synchronization that PyTorch sends after it, the longer counts.
 GapExplainer::Vote GapExplainer::StartVote(std::size_t thread, Interval gap) {
   Vote vote;
-  Nanos held_back = 0;
+  Nanos longest = 0;
   const auto consider = [&](IdleCause what, RowId call) {
     if (!IsBlocked(what) || call == kNoRow) return;
-    const Nanos end = trace_.host.end_ns(call);
-    const Nanos held = gap.begin_ns - trace_.host.start_ns[call];
-    if (end < gap.begin_ns - kEarlyReturn || held <= held_back) return;
-    held_back = held;
-    vote.Drained(what, call, SaturatingAdd(std::max(end, gap.begin_ns), held));
+    const Nanos held = trace_.host.duration_ns[call];
+    if (trace_.host.start_ns[call] >= gap.begin_ns || held <= longest) return;
+    if (trace_.host.end_ns(call) < gap.begin_ns - kEarlyReturn) return;
+    longest = held;
+    vote.Drained(what, call, SaturatingAdd(gap.begin_ns, held));
   };
   const Moment now = At(thread, gap.begin_ns, gap.end_ns);
   consider(now.what, now.blamed);

@@ -150,6 +150,25 @@ TEST(Idle, ShortSynchronizationBeforeLongHostWork) {
   EXPECT_EQ(gap.blamed, "checkpoint");
 }
 
+// A call that returned before the gap held back what followed it by no more than it took: credit
+// until 1000 + 10 = 1010 of a gap that lasts until 1030. With that of a call still in progress,
+// until 1000 + 26, it would be to blame for most of it.
+TEST(Idle, ShortSynchronizationThatReturnedBeforeTheGap) {
+  TraceSketch sketch;
+  sketch.Launch(0, 1).Kernel(10, 1000, 1).Call("cudaEventSynchronize", 974, 984);
+  sketch.Launch(1025, 2).Kernel(1030, 1100, 2);
+  EXPECT_EQ(Only(sketch.Finish()).cause, IdleCause::kLaunch);
+}
+
+// Of two blocking calls before a gap the longer counts, whichever came first.
+TEST(Idle, OfTwoBlockingCallsTheLongerCounts) {
+  TraceSketch sketch;
+  sketch.Launch(0, 1).Kernel(10, 1000, 1);
+  sketch.Call("cudaEventSynchronize", 970, 982).Call("cudaStreamSynchronize", 984, 1005);
+  sketch.Launch(1025, 2).Kernel(1030, 1100, 2);
+  EXPECT_EQ(Only(sketch.Finish()).blamed, "cudaStreamSynchronize");
+}
+
 TEST(Idle, SynchronizationThenFetchIsWaitingForData) {
   TraceSketch sketch;
   sketch.Launch(0, 1).Kernel(10, 1000, 1).Call("cudaDeviceSynchronize", 20, 1005);
