@@ -132,6 +132,7 @@ Known<TransferFacts> MeasureTransfers(const trace::Trace& trace, const Known<Tim
     row.exposed_ns += exposures[on].Take({device.start_ns[w], device.end_ns(w)});
     if (row.largest == kNoRow || device.bytes[w] > device.bytes[row.largest]) row.largest = w;
     if (device.bytes[w] < 0) continue;
+    ++row.sized;
     row.bytes = SaturatingAdd(row.bytes, device.bytes[w]);
     facts.bytes = SaturatingAdd(facts.bytes, device.bytes[w]);
     group.sized_ns = SaturatingAdd(group.sized_ns, device.duration_ns[w]);
@@ -139,12 +140,11 @@ Known<TransferFacts> MeasureTransfers(const trace::Trace& trace, const Known<Tim
   for (Group& group : groups) {
     if (group.row.count == 0) continue;
     // A byte a nanosecond is a gigabyte a second.
-    group.row.gbytes_per_s = group.sized_ns > 0
-                                 ? Known<double>(static_cast<double>(group.row.bytes) /
-                                                 static_cast<double>(group.sized_ns))
-                             : device.bytes[group.row.largest] < 0
-                                 ? Known<double>::Absent("the trace has no sizes of these copies")
-                                 : Known<double>::Absent("these copies have no duration");
+    group.row.gbytes_per_s =
+        group.sized_ns > 0     ? Known<double>(static_cast<double>(group.row.bytes) /
+                                           static_cast<double>(group.sized_ns))
+        : group.row.sized == 0 ? Known<double>::Absent("the trace has no sizes of these copies")
+                               : Known<double>::Absent("these copies have no duration");
     group.row.link_share = LinkShare(trace, group.row);
     facts.rows.push_back(std::move(group.row));
   }

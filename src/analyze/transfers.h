@@ -15,10 +15,11 @@ struct TransferRow {
   trace::CopyDirection direction = trace::CopyDirection::kUnknown;
   trace::MemoryKind source = trace::MemoryKind::kUnknown, target = trace::MemoryKind::kUnknown;
   std::uint64_t count = 0;
-  Bytes bytes = 0;
+  std::uint64_t sized = 0;     // of them with a recorded size
+  Bytes bytes = 0;             // of those
   Nanos total_ns = 0;          // summed; copies of one row seldom overlap
   Nanos exposed_ns = 0;        // part of the device's exposed copy time that falls to this row
-  Known<double> gbytes_per_s;  // bytes / total; absent where the trace has no sizes
+  Known<double> gbytes_per_s;  // bytes / total; absent without sizes or durations
   Known<double> link_share;    // of the link's peak by device name (PCIe or NVLink-C2C)
   trace::RowId largest = trace::kNoRow;  // device row of the largest copy
 };

@@ -65,7 +65,17 @@ TEST(Transfers, SizesMissingMeansNoBandwidth) {
   sketch.Copy(0, 10, 0, CopyDirection::kHostToDevice, MemoryKind::kUnknown, MemoryKind::kDevice);
   const auto facts = Measure(sketch.Finish());
   EXPECT_FALSE(facts->rows[0].gbytes_per_s.has_value());
-  EXPECT_EQ(facts->rows[0].bytes, 0);
+  EXPECT_EQ(facts->rows[0].sized, 0u);
+}
+
+TEST(Transfers, SizesAreKnownWithoutDurations) {
+  TraceSketch sketch;
+  sketch.Copy(20, 20, 0, CopyDirection::kDeviceToHost, MemoryKind::kDevice, MemoryKind::kPinned,
+              123);
+  const auto facts = Measure(sketch.Finish());
+  EXPECT_EQ(facts->rows[0].sized, 1u);
+  EXPECT_EQ(facts->rows[0].bytes, 123);
+  EXPECT_EQ(facts->rows[0].gbytes_per_s.why_not(), "these copies have no duration");
 }
 
 // Kernel 50…150 hides half of the first copy; the second copy overlaps the first by 20 and is

@@ -129,7 +129,7 @@ Known<Table> TransfersTable(const Report& report) {
     table.Add({std::string_view(analyze::DirectionName(row.direction)),
                std::string_view(analyze::MemoryKindName(row.source)),
                std::string_view(analyze::MemoryKindName(row.target)), CountCell(row.count),
-               row.gbytes_per_s ? Cell(row.bytes) : Cell(), row.total_ns, row.exposed_ns,
+               row.sized > 0 ? Cell(row.bytes) : Cell(), row.total_ns, row.exposed_ns,
                CellOf(row.gbytes_per_s), CellOf(row.link_share)});
   }
   return table;

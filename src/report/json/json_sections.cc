@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json/json_sections.h"
 
+#include <cmath>
+
 #include "report/tables.h"
 
 namespace hone::report {
@@ -309,7 +311,7 @@ void WriteLoaderSection(JsonWriter& json, const Input& input) {
   json.FieldMillis("max_ms", loader->max_ns);
   json.Key("per_step_ms");
   if (loader->per_step_ns) {
-    json.Double(*loader->per_step_ns / 1e6);
+    json.Millis(static_cast<Nanos>(std::llround(*loader->per_step_ns)));
   } else {
     WriteAbsent(json, loader->per_step_ns.why_not());
   }
