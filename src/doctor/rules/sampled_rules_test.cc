@@ -7,6 +7,8 @@
 
 #include "analyze/sketch_test.h"
 #include "doctor/look_test.h"
+#include "replay/model.h"
+#include "replay/whatif.h"
 
 namespace hone::doctor {
 namespace {
@@ -467,6 +469,33 @@ TEST(CpuOversubscribed, OtherProgramsAreNotTheProgramsFault) {
   const std::string remedy = RemedyOf(
       Crowded(0.6, 0.4), "other programs on this machine take 1.4 of 2 cores", Confidence::kMedium);
   EXPECT_EQ(remedy.find("set_num_threads"), std::string::npos);
+}
+
+// What the finding blames on others is not denied where fixes are asked for.
+TEST(CpuOversubscribed, FewerThreadsWouldNotHelpAgainstOthers) {
+  TraceSketch sketch = Steps({});
+  trace::Builder& builder = sketch.builder();
+  for (int i = 0; i < kSteps; ++i) {
+    const double seconds = kStep * 1e-6 * i;
+    const auto put = [&](const std::string& track, const char* series, double value) {
+      builder.AddCounter(TraceSketch::Ns(1500 + i * kStep), builder.Intern(track),
+                         builder.Intern(series), value);
+    };
+    const std::string thread = "thread 1/" + std::to_string(TraceSketch::kMain) + " python";
+    put("machine", "cpu_cores", 2);
+    put("machine", "runnable_threads", 5);
+    put("process 1", "cpu_seconds", 0.6 * seconds);
+    put(thread, "cpu_seconds", 0.6 * seconds);
+    put(thread, "wait_for_core_seconds", 0.4 * seconds);
+  }
+  const trace::Trace trace = sketch.Finish();
+  const analyze::Facts facts = analyze::Analyze(trace);
+  EXPECT_NE(FindingOf(Diagnose(trace, facts), "cpu-oversubscribed"), nullptr);
+  const auto model = replay::Model::Build(trace, facts);
+  ASSERT_TRUE(model) << model.why_not();
+  EXPECT_EQ(replay::WhatIf(**model).Find("cpu-oversubscribed").why_not(),
+            "the process that makes the steps wants 1.0 of 2.0 cores: fewer of its threads give "
+            "nothing back, it waits for cores that others take");
 }
 
 TEST(CpuOversubscribed, ItsOwnThreadsAre) {

@@ -47,6 +47,12 @@ FoundEdit FindCpuOversubscribed(const Model& model) {
   if (!own) return FoundEdit::Absent("whose threads want the cores is not in this trace");
   const auto step = model.StepDemand();
   if (!step) return FoundEdit::Absent(step.why_not());
+  if (step->process_wanted < kCrowded * cores && step->waiting >= kLeastWaiting) {
+    return FoundEdit::Absent(
+        fmt::format("the process that makes the steps wants {:.1f} of {:.1f} cores: fewer of its "
+                    "threads give nothing back, it waits for cores that others take",
+                    step->process_wanted, cores));
+  }
   if (step->process_wanted < kCrowded * cores || step->waiting < kLeastWaiting) {
     return FoundEdit::Absent("the process that makes the steps has cores for its threads");
   }
