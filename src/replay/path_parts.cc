@@ -84,18 +84,23 @@ class Grouping {
     const std::vector<NamedSpan>& ops = top_ops_[task.lane];
     std::size_t& at = next_[task.lane];
     while (at < ops.size() && ops[at].span.end_ns <= task.start_ns) ++at;
-    Nanos left = length_ns;
+    // Between two operators is a stretch of its own.
+    Nanos left = length_ns, now = task.start_ns;
+    std::uint64_t between = 0;
     for (std::size_t i = at; i < ops.size() && ops[i].span.begin_ns < end_ns; ++i) {
       const Nanos inside =
           std::min(end_ns, ops[i].span.end_ns) - std::max(task.start_ns, ops[i].span.begin_ns);
       if (inside <= 0) continue;
       Add(PathKind::kHost, ops[i].name, inside);
       left -= inside;
+      if (ops[i].span.begin_ns > now) ++between;
+      now = std::max(now, ops[i].span.end_ns);
     }
-    if (left > 0) Add(PathKind::kHost, StringId::kEmpty, left);
+    if (now < end_ns) ++between;
+    if (left > 0) Add(PathKind::kHost, StringId::kEmpty, left, between);
   }
 
-  void Add(PathKind kind, StringId name, Nanos length_ns) {
+  void Add(PathKind kind, StringId name, Nanos length_ns, std::uint64_t stretches = 1) {
     const std::uint64_t key = static_cast<std::uint64_t>(kind) << 32 |
                               static_cast<std::uint64_t>(static_cast<std::uint32_t>(name));
     PathPart& part = parts_[key];
@@ -104,7 +109,7 @@ class Grouping {
       part.name = name == StringId::kEmpty ? WordsFor(kind) : model_.trace().Name(name);
     }
     part.total_ns += length_ns;
-    ++part.count;
+    part.count += stretches;
   }
 
   const Model& model_;

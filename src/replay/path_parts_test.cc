@@ -47,5 +47,26 @@ TEST(PathParts, HostCodeIsToldByItsOutermostOperator) {
   EXPECT_EQ(parts[2].total_ns, 10'000);
 }
 
+// One task from the first to the last operator of a host that waits for nobody, and yet as many
+// stretches of other code as there are pauses between operators.
+TEST(PathParts, EachPauseBetweenOperatorsCounts) {
+  analyze::TraceFixture fixture;
+  for (int i = 0; i < 4; ++i) {
+    const Nanos at = 1'000 + i * 100'000;
+    fixture.Annotation(at, 100'000, i % 2 == 0 ? "ProfilerStep#0" : "ProfilerStep#1");
+    for (int k = 0; k < 3; ++k) fixture.Op(at + 10'000 + k * 30'000, 20'000, "aten::mm");
+  }
+  const trace::Trace trace = std::move(fixture).Finish();
+  const analyze::Facts facts = analyze::Analyze(trace);
+  const auto model = Model::Build(trace, facts);
+  ASSERT_TRUE(model.has_value()) << model.why_not();
+  const std::vector<PathPart> parts =
+      GroupPath(**model, FindCriticalPath((*model)->graph(), Plan((*model)->graph())));
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].count, 12U);
+  EXPECT_EQ(parts[1].name, "code outside operators");
+  EXPECT_GE(parts[1].count, 12U);
+}
+
 }  // namespace
 }  // namespace hone::replay
