@@ -73,11 +73,6 @@ void ReleaseRows(report::Input& input) {
   }
 }
 
-std::int64_t RankOf(const std::vector<report::Input>& inputs, std::size_t i) {
-  const std::int64_t rank = inputs[i].trace.info.rank;
-  return rank >= 0 ? rank : static_cast<std::int64_t>(i);
-}
-
 void AddSteady(const report::Input& input, analyze::RankComm& rank) {
   rank.steady_steps = input.facts.steps.steady_count();
   for (const trace::Interval& part : input.facts.steps.steady_window) {
@@ -95,7 +90,7 @@ Known<analyze::SkewFacts> CompareRanks(const std::vector<report::Input>& inputs)
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const report::Input& input = inputs[i];
     analyze::RankComm rank;
-    rank.rank = RankOf(inputs, i);
+    rank.rank = report::RankNumber(inputs, i);
     rank.path = input.trace.info.path;
     rank.comm = input.facts.comm ? &*input.facts.comm : nullptr;
     rank.median_step_ns = input.facts.steps.stats ? input.facts.steps.stats->median_ns : 0;
@@ -134,7 +129,7 @@ std::size_t FindLate(const std::vector<report::Input>& inputs,
                      const Known<analyze::SkewFacts>& skew) {
   if (!skew || skew->straggler < 0) return inputs.size();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (RankOf(inputs, i) != skew->straggler) continue;
+    if (report::RankNumber(inputs, i) != skew->straggler) continue;
     const analyze::Steps& steps = inputs[i].facts.steps;
     if (steps.stats &&
         skew->lost.likely_ns >= kLateShare * static_cast<double>(steps.stats->median_ns)) {
@@ -253,6 +248,7 @@ Result<JobResult> RunJob(const JobOptions& options, Console& console) {
   if (paths.missing > 0) result.code = kExitUnreadable;
   report::Report& report = result.report;
   report.group_by = options.group_by;
+  report.asked = options.paths;
   report.stable = options.stable;
   if (report.inputs.empty()) return result;
   std::stable_sort(report.inputs.begin(), report.inputs.end(),

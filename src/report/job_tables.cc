@@ -63,11 +63,12 @@ Known<Table> RanksTable(const Report& report) {
                {"wait_ms", Unit::kMillis, 1},
                {"last", Unit::kCount, 1},
                {"trust", Unit::kText, 0}});
-  for (const Input& input : report.inputs) {
+  for (std::size_t i = 0; i < report.inputs.size(); ++i) {
+    const Input& input = report.inputs[i];
     const analyze::Facts& facts = input.facts;
-    const std::int64_t rank = input.trace.info.rank;
+    const std::int64_t rank = RankNumber(report.inputs, i);
     const analyze::RankSkew* skew = nullptr;
-    if (report.skew && rank >= 0) {
+    if (report.skew) {
       for (const analyze::RankSkew& row : report.skew->ranks) {
         if (row.rank == rank) skew = &row;
       }

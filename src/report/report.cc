@@ -17,6 +17,11 @@ std::string ShownPath(const Report& report, const Input& input) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
+std::int64_t RankNumber(const std::vector<Input>& inputs, std::size_t i) {
+  const std::int64_t rank = inputs[i].trace.info.rank;
+  return rank >= 0 ? rank : static_cast<std::int64_t>(i);
+}
+
 const char* GroupByName(analyze::GroupBy group_by) {
   switch (group_by) {
     case analyze::GroupBy::kName: return "name";

@@ -27,6 +27,7 @@ struct Report {
   Known<analyze::SkewFacts> skew;      // several ranks only
   Known<doctor::Diagnosis> diagnosis;  // of the leading input
   analyze::GroupBy group_by = analyze::GroupBy::kName;
+  std::vector<std::string> asked;  // paths as they were typed
   bool stable = false;  // leave out what changes from run to run: folders and our own version
   const Input& leading() const { return inputs[lead]; }
 };
@@ -36,6 +37,10 @@ std::string WhyNoGain(const doctor::Diagnosis& diagnosis, const doctor::Finding&
 
 // The file as shown: without folders in a stable report.
 std::string ShownPath(const Report& report, const Input& input);
+
+// The rank as the file says; where it does not, the place among the inputs: findings and tables
+// name ranks by the same number.
+std::int64_t RankNumber(const std::vector<Input>& inputs, std::size_t i);
 
 const char* GroupByName(analyze::GroupBy group_by);
 

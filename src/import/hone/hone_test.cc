@@ -373,6 +373,22 @@ TEST_F(HoneTest, AFolderStandsForItsRanks) {
   EXPECT_EQ(alone->host.size(), 50u);
 }
 
+// What a program starts by multiprocessing goes by the program's name.
+TEST_F(HoneTest, ASpawnedRankHasTheNameOfItsProgram) {
+  Recording main(folder_, 10, 1);
+  main.Info("cmdline", "python train.py --epochs 3");
+  for (const std::int64_t pid : {20, 21}) {
+    Recording rank(folder_, pid, 10);
+    rank.Info("cmdline",
+              "python -c from multiprocessing.spawn import spawn_main; … --multiprocessing-fork");
+    const std::int64_t add = rank.Name("aten::add");
+    for (int i = 0; i < 20; ++i) rank.Op(pid, 100 + i * 10, 5, add);
+  }
+  const auto trace = LoadHone(folder_ + "/process-21.hone");
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(trace->info.trace_name, "python train.py --epochs 3");
+}
+
 // Without ranks and devices: the parent of busy workers leads, a shell does not.
 TEST_F(HoneTest, WithoutRanksTheTrainingProcessLeads) {
   Recording shell(folder_, 5, 1);

@@ -111,6 +111,24 @@ std::vector<std::size_t> LeadersByWork(const std::vector<ProcessFile>& files,
   return leaders;
 }
 
+// What Python's multiprocessing starts has a command line of its own, "python -c from
+// multiprocessing.spawn import …": the program is the one that started it.
+bool IsSpawned(const ProcessFile& file) {
+  return file.Text("cmdline").find("from multiprocessing.") != std::string_view::npos;
+}
+
+void NameSpawned(std::vector<ProcessFile>& files) {
+  const std::vector<std::size_t> parents = Parents(files);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::size_t above = i;
+    for (std::size_t steps = 0; above != kNone && IsSpawned(files[above]); ++steps) {
+      above = steps < files.size() ? parents[above] : kNone;
+    }
+    if (above == kNone || above == i || files[above].Text("cmdline").empty()) continue;
+    files[i].info["cmdline"] = std::string(files[above].Text("cmdline"));
+  }
+}
+
 }  // namespace
 
 bool IsProcessFile(const std::string& name) {
@@ -177,6 +195,7 @@ RunFolder ReadRunFolder(const std::string& folder) {
       run.unreadable.push_back(file.error().message());
     }
   }
+  NameSpawned(run.files);
   run.jobs = FindJobs(run.files);
   return run;
 }

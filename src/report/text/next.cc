@@ -79,10 +79,15 @@ void WriteNext(const Report& report, const Known<Breakdown>& breakdown, const St
     return width;
   };
   // Lines that can be pasted as they are; the remarks give way first.
+  bool plain = IsPlainWord(path);
+  // Of several, what was typed: their folder, or each of them.
+  if (report.inputs.size() > 1 && !report.asked.empty()) {
+    path.clear();
+    for (const std::string& word : report.asked) path += (path.empty() ? "" : " ") + word;
+    plain = std::all_of(report.asked.begin(), report.asked.end(), IsPlainWord);
+  }
   auto commands = NextCommands(report, breakdown, path);
-  const bool one =
-      report.inputs.size() == 1 || report.leading().trace.info.format == trace::Format::kHone;
-  if (!one || !IsPlainWord(path) || 8 + widest(commands) > style.width) {
+  if (!plain || 8 + widest(commands) > style.width) {
     commands = NextCommands(report, breakdown, "TRACE");
   }
   const std::size_t column = widest(commands) + 3;
