@@ -25,13 +25,15 @@ std::string FirstSource(const Finding& finding) {
   return "";
 }
 
-// The first line that can be typed; a comment where there is none.
+// The first line that can be typed. Where there is none, the first of the comment, without the mark
+// by which it goes on in the next: what is shown must not look cut.
 std::string FirstRemedyLine(const Finding& finding) {
   const std::vector<std::string> lines = LinesOf(finding.remedy);
   for (const std::string& line : lines) {
     if (!line.empty() && line[0] != '#') return line;
   }
-  return lines.empty() ? "" : lines[0];
+  if (lines.empty()) return "";
+  return lines[0].substr(0, lines[0].find_last_not_of(",;:") + 1);
 }
 
 void WriteSentence(const std::string& text, const Style& style, std::ostream& out,

@@ -43,19 +43,45 @@ std::string ObserverSentence(const doctor::ReplayFacts& replay, const Style& sty
       RangeText(replay.bare, style), timed);
 }
 
+namespace {
+
+constexpr std::size_t kMostNamed = 3;
+
+// "finding 2", "findings 1, 3 and 4", "5 findings".
+std::string Named(const std::vector<std::size_t>& numbers) {
+  if (numbers.size() > kMostNamed) return Count(numbers.size(), "finding");
+  std::string text = numbers.size() == 1 ? "finding" : "findings";
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const bool last = i > 0 && i + 1 == numbers.size();
+    text += fmt::format("{}{}", i == 0 ? " " : last ? " and " : ", ", numbers[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string TogetherSentence(const doctor::Diagnosis& diagnosis, const Style& style) {
   const doctor::ReplayFacts& replay = *diagnosis.replay;
-  std::vector<std::size_t> fixed;
+  std::vector<std::size_t> fixed, left;
   const std::vector<const Finding*> advice = Advice(diagnosis);
   for (std::size_t i = 0; i < advice.size(); ++i) {
-    if (advice[i]->predicted) fixed.push_back(i + 1);
+    (advice[i]->predicted ? fixed : left).push_back(i + 1);
   }
   const std::string what =
-      fixed.size() == 1 ? fmt::format("with {} fixed", fixed[0]) : std::string("together");
+      fixed.size() == 1 ? fmt::format("with {} fixed", Named(fixed)) : "together";
+  const std::string without = left.empty()
+                                  ? ""
+                                  : fmt::format(" ({} not counted: the replay has no model of {})",
+                                                Named(left), left.size() == 1 ? "it" : "them");
+  // The headline has the step as it was recorded; where they differ, this says why.
+  const std::string bare = MillisText(replay.bare.likely_ns);
+  const bool said = PlaceOfObserver(diagnosis) != ObserverPlace::kNowhere;
   return fmt::format(
-      "{}: {}{}{} ms {} predicted ({}); the replay reproduces the measured step within {}", what,
-      MillisText(replay.bare.likely_ns), style.arrow(), MillisText(replay.together->likely_ns),
-      PerStepText(*replay.together), RangeText(*replay.together, style), WithinText(replay.error));
+      "{}{}: {}{}{} ms {} predicted ({}){}; the replay reproduces the measured step within {}",
+      what, without, bare, style.arrow(), MillisText(replay.together->likely_ns),
+      PerStepText(*replay.together), RangeText(*replay.together, style),
+      said || bare == MillisText(replay.measured_ns) ? "" : ", both without the recorder",
+      WithinText(replay.error));
 }
 
 std::string HalfSentence(const doctor::ReplayFacts& replay, const Style& style) {
