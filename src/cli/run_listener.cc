@@ -106,10 +106,12 @@ void RunListener::Recording(const record::RecordingStatus& status,
   }
 }
 
-// The mark that begins the first step is counted as well.
-std::uint32_t RunListener::Steps(const record::Closing& closing) const {
-  if (plan_.all || closing.steps <= plan_.steps) return closing.steps;
-  return plan_.exactly ? plan_.steps : closing.steps - 1;
+// Only a number that was asked for: how many there are, the answer says, which looks for the end of
+// warm-up itself. Two counts on one screen are one too many.
+std::string RunListener::StepsText(const record::Closing& closing) const {
+  if (closing.steps == 0) return "";
+  if (!plan_.exactly || plan_.all) return "the steps after warm-up, of ";
+  return Count(std::min(closing.steps, plan_.steps), "step") + " after warm-up, of ";
 }
 
 void RunListener::Closed(const record::Closing& closing) {
@@ -120,15 +122,14 @@ void RunListener::Closed(const record::Closing& closing) {
   // A progress bar of the program may stand there, without an end of its line.
   if (runs_on) console_.err << '\n';
   if (!closing.program_ended && closing.full) {
-    Say(fmt::format("recorded {}{}; the program runs on",
-                    closing.steps > 0 ? Count(Steps(closing), "step") + " after warm-up, of " : "",
+    Say(fmt::format("recorded {}{}; the program runs on", StepsText(closing),
                     Count(closing.processes, "process", "processes")));
   }
   if (closing.awaits_step) {
-    Say(
-        fmt::format("recorded {}, which made no step of an optimizer yet; the program runs on and "
-                    "is recorded again when it does; so far: hone analyze {}",
-                    Count(closing.processes, "process", "processes"), shown_folder_));
+    Say(fmt::format(
+        "recorded {}, which made no step of an optimizer and called no hone.step(); the "
+        "program runs on, and is recorded again if it does; so far: hone analyze {}",
+        Count(closing.processes, "process", "processes"), shown_folder_));
   }
   if (!plan_.analyze) Say(fmt::format("to read it: hone analyze {}", shown_folder_));
 }

@@ -42,7 +42,7 @@ class RunListener : public record::SessionListener {
 
  private:
   void Say(std::string_view message);
-  std::uint32_t Steps(const record::Closing& closing) const;
+  std::string StepsText(const record::Closing& closing) const;
   int AnalyzeFolder(const record::Closing& closing);
   void SayIfDiskIsFull();
   int Answer(const report::Report& report, const record::Closing& closing);

@@ -33,10 +33,9 @@ class Windows(harness.Case):
     def test_short_steps_are_recorded_for_a_second(self):
         """Thirty of 1 ms would hold three samples of a stack."""
         done = self.marks([], 4000)
-        found = re.search(rb"recorded (\d+) steps after warm-up, of 1 process; the program runs on", done.stderr)
-        self.assertIsNotNone(found, done.stderr)
+        self.assertIn(b"recorded the steps after warm-up, of 1 process; the program runs on", done.stderr)
         steps = self.answer(done)["steps"]
-        self.assertAlmostEqual(steps["count"], int(found[1]), delta=25)  # and warm-up
+        self.assertGreater(steps["count"], 30)
         self.assertGreaterEqual(steps["count"] * steps["mean_ms"], 1000)
 
     def test_all(self):
@@ -97,8 +96,8 @@ class Windows(harness.Case):
             with self.subTest(steps=steps):
                 done = self.late(self.run_hone, "3.5", str(steps), "0")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertIn(b"made no step of an optimizer yet; the program runs on and is recorded again",
-                              done.stderr)
+                self.assertIn(b"made no step of an optimizer and called no hone.step(); the program runs on, and is "
+                              b"recorded again if it does", done.stderr)
                 self.assertGreaterEqual(self.answer(done)["steps"]["count"], at_least)
                 warmed = b"recorded 30 steps after warm-up, of 1 process" in done.stderr
                 self.assertEqual(warmed, steps == 400, done.stderr)
