@@ -142,7 +142,7 @@ SqlTable PythonTimeTable() {
         [](const SqlRank& r, RowId i) {
           return r.Text(i < r.facts().python->functions.size() ? "function" : "line");
         }},
-       {"name", kText, "as recorded: train.py(46): main",
+       {"name", kText, "as recorded: train.py(46): main; of objects without their address",
         [](const SqlRank& r, RowId i) { return r.Text(PythonOf(r, i).name); }},
        {"file", kText, "of the name",
         [](const SqlRank& r, RowId i) {
