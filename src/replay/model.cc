@@ -42,16 +42,6 @@ void Model::Index() {
   for (RowId w = 0; w < trace_.device.size(); ++w) {
     if (trace_.device.api[w] != kNoRow) work_of_[trace_.device.api[w]] = w;
   }
-  std::vector<std::uint8_t> optimizer_name(trace_.strings.size(), 0);
-  in_optimizer_.resize(trace_.host.size(), 0);
-  for (RowId i = 0; i < trace_.host.size(); ++i) {
-    const RowId parent = trace_.host.parent[i];
-    in_optimizer_[i] = parent == kNoRow ? 0 : in_optimizer_[parent];
-    if (trace_.host.kind[i] != trace::SliceKind::kAnnotation) continue;
-    std::uint8_t& name = optimizer_name[static_cast<std::uint32_t>(trace_.host.name[i])];
-    if (name == 0) name = trace_.HostName(i).starts_with("Optimizer.step") ? 2 : 1;
-    if (name == 2) in_optimizer_[i] = 1;
-  }
   by_profiler_.assign(trace_.host.size(), 0);
   for (const RowId row : analyze::FindProfilerSyncs(trace_, lineage_, calls_))
     by_profiler_[row] = 1;
@@ -60,6 +50,15 @@ void Model::Index() {
     if (graph_.lanes[lane].kind != LaneKind::kThread) continue;
     if (graph_.lanes[lane].row < lane_of_thread_.size()) {
       lane_of_thread_[graph_.lanes[lane].row] = static_cast<std::uint16_t>(lane);
+    }
+  }
+  in_optimizer_.resize(trace_.host.size(), 0);
+  for (const OptimizerStep& step : FindOptimizerSteps(trace_)) {
+    if (InWindow(step.row)) optimizer_steps_.push_back(step);
+    const RowId last = trace_.threads[trace_.host.thread[step.row]].last_slice;
+    for (RowId i = step.row; i < last && trace_.host.start_ns[i] < trace_.host.end_ns(step.row);
+         ++i) {
+      if (trace_.host.start_ns[i] >= step.begin_ns) in_optimizer_[i] = 1;
     }
   }
   peaks_ = Known<analyze::DevicePeaks>::Absent("no device in this trace");

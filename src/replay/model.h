@@ -15,6 +15,7 @@
 #include "analyze/work_class.h"
 #include "base/known.h"
 #include "replay/graph.h"
+#include "replay/optimizer_steps.h"
 #include "trace/trace.h"
 
 namespace hone::replay {
@@ -47,7 +48,9 @@ class Model {
   }
   // The last work that a call launched; kNoRow: none.
   trace::RowId WorkOf(trace::RowId call) const { return work_of_[call]; }
-  // Whether the work was launched under an Optimizer.step annotation.
+  // Those of the window, on threads that have a lane.
+  const std::vector<OptimizerStep>& optimizer_steps() const { return optimizer_steps_; }
+  // Whether an optimizer itself launched the work.
   bool InOptimizer(trace::RowId work) const {
     const trace::RowId call = trace_.device.api[work];
     return call != trace::kNoRow && in_optimizer_[call] != 0;
@@ -97,9 +100,10 @@ class Model {
   const analyze::WorkClasses classes_;
   Graph graph_;
   std::vector<analyze::KernelTraits> traits_;  // by StringId
-  std::vector<std::uint8_t> in_optimizer_;     // by host row
-  std::vector<std::uint8_t> by_profiler_;      // by host row
-  std::vector<trace::RowId> work_of_;          // by host row
+  std::vector<OptimizerStep> optimizer_steps_;
+  std::vector<std::uint8_t> in_optimizer_;  // by host row
+  std::vector<std::uint8_t> by_profiler_;   // by host row
+  std::vector<trace::RowId> work_of_;       // by host row
   std::vector<std::uint16_t> lane_of_thread_;
   Known<analyze::DevicePeaks> peaks_;
 };

@@ -13,9 +13,6 @@ Judgement JudgeUnfusedOptimizer(const Case& the_case) {
   const auto& edit = the_case.whatif->Find("unfused-optimizer");
   if (!edit) return Judgement::Quiet();
   const replay::Model& model = the_case.whatif->model();
-  const std::vector<trace::RowId> rows =
-      model.HostRows(trace::SliceKind::kAnnotation,
-                     [](std::string_view name) { return name.starts_with("Optimizer.step"); });
 
   Finding finding;
   finding.id = "unfused-optimizer";
@@ -23,16 +20,17 @@ Judgement JudgeUnfusedOptimizer(const Case& the_case) {
   finding.effort = Effort::kOneWord;
   // "Optimizer.step#Adam.step"
   std::string name = "Adam";
-  if (!rows.empty()) {
-    const std::string_view mark = the_case.trace.HostName(rows.front());
+  if (!model.optimizer_steps().empty()) {
+    const replay::OptimizerStep& step = model.optimizer_steps().front();
+    const std::string_view mark = the_case.trace.HostName(step.row);
     const std::size_t hash = mark.find('#'), dot = mark.rfind('.');
     if (hash != std::string_view::npos && dot != std::string_view::npos && dot > hash) {
       name = std::string(mark.substr(hash + 1, dot - hash - 1));
     }
     Place place;
     place.op = std::string(mark);
-    place.start_ns = the_case.trace.host.start_ns[rows.front()];
-    place.duration_ns = the_case.trace.host.duration_ns[rows.front()];
+    place.start_ns = step.begin_ns;
+    place.duration_ns = the_case.trace.host.end_ns(step.row) - step.begin_ns;
     finding.where.push_back(place);
   }
   finding.title = the_case.trace.device.size() > 0

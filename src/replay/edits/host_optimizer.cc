@@ -43,10 +43,11 @@ class HostOptimizer : public Edit {
 
 }  // namespace
 
-FoundEdit FindHostOptimizer(const Model& model, const std::vector<RowId>& steps) {
+FoundEdit FindHostOptimizer(const Model& model) {
+  const std::vector<OptimizerStep>& steps = model.optimizer_steps();
   const trace::Trace& trace = model.trace();
   const trace::HostSlices& host = trace.host;
-  const std::string_view name = trace.HostName(steps.front());
+  const std::string_view name = trace.HostName(steps.front().row);
   const bool adam = Has(name, "Adam");
   if (!adam && !Has(name, "SGD") && !Has(name, "Adagrad")) {
     return FoundEdit::Absent("PyTorch has no fused form of this optimizer for the CPU");
@@ -54,16 +55,17 @@ FoundEdit FindHostOptimizer(const Model& model, const std::vector<RowId>& steps)
   const Range3 left = adam ? kAdamLeft : kSgdLeft;
   std::size_t operators = 0;
   std::vector<HostSpan> spans;
-  for (const RowId row : steps) {
+  for (const auto& [row, begin_ns] : steps) {
     const auto last = trace.threads[host.thread[row]].last_slice;
     for (RowId i = row; i < last && host.start_ns[i] < host.end_ns(row); ++i) {
       if (host.kind[i] != trace::SliceKind::kOp || model.lineage().top_op[i] != i) continue;
+      if (host.start_ns[i] < begin_ns) continue;
       if (Has(trace.HostName(i), "_fused_")) {
         return FoundEdit::Absent("the optimizer is fused already");
       }
       ++operators;
     }
-    spans.push_back({model.LaneOf(row), {host.start_ns[row], host.end_ns(row)}, 0, left.most});
+    spans.push_back({model.LaneOf(row), {begin_ns, host.end_ns(row)}, 0, left.most});
   }
   operators /= steps.size();
   if (operators < kFewOperators) {

@@ -3,14 +3,12 @@
 // through the parameters one operator after the other unless told.
 #pragma once
 
-#include <vector>
-
 #include "replay/edits/edits.h"
 #include "replay/model.h"
 
 namespace hone::replay {
 
-// `steps`: marks of an optimizer's steps, rows of Trace::host.
-FoundEdit FindHostOptimizer(const Model& model, const std::vector<trace::RowId>& steps);
+// Of a model that has steps of an optimizer.
+FoundEdit FindHostOptimizer(const Model& model);
 
 }  // namespace hone::replay

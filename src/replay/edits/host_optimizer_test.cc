@@ -55,5 +55,40 @@ TEST(HostOptimizer, NothingWhereItIsFusedOrCannotBeOrIsSmall) {
   }
 }
 
+// Lightning, LBFGS and SAM run the whole step in a closure of step(), the engine here on a thread
+// of its own, and clip before they return.
+TEST(HostOptimizer, WhatAClosureDoesStays) {
+  const auto gone_ns = [](bool closure) {
+    TraceSketch sketch;
+    MarkSteps(sketch, 4, kStep);
+    for (int step = 0; step < 4; ++step) {
+      const double at = 1000 + step * kStep;
+      sketch.Annotation("Optimizer.step#AdamW.step", at + (closure ? 5 : 495), at + 995);
+      sketch.Python("trainer.py(20): closure", at + 8, at + 490);
+      for (int i = 0; i < 10; ++i) sketch.Op("aten::linear", at + 10 + 20 * i, at + 30 + 20 * i);
+      sketch.Op("autograd::engine::evaluate_function: X", at + 220, at + 400,
+                TraceSketch::kAutograd);
+      sketch.Op("aten::_foreach_norm", at + 410, at + 480);
+      for (int i = 0; i < 40; ++i)
+        sketch.Op("aten::addcdiv_", at + 500 + 11 * i, at + 510 + 11 * i);
+    }
+    sketch.builder().trace().info.format = trace::Format::kKineto;
+    const Replayed r(std::move(sketch));
+    const FoundEdit edit = FindUnfusedOptimizer(r.model());
+    EXPECT_TRUE(edit.has_value()) << edit.why_not();
+    Plan plan(r.graph());
+    if (edit) {
+      EXPECT_EQ((*edit)->Scope(r.model()), "40 operators an optimizer step become one");
+      (*edit)->Apply(r.model(), Guess::kLikely, plan);
+    }
+    Nanos gone = 0;
+    for (TaskId t = 0; t < r.graph().tasks.size(); ++t) {
+      gone += r.At(t).duration_ns - plan.duration_ns[t];
+    }
+    return static_cast<double>(gone);
+  };
+  EXPECT_NEAR(gone_ns(true), gone_ns(false), 0.02 * gone_ns(false));
+}
+
 }  // namespace
 }  // namespace hone::replay

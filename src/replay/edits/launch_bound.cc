@@ -95,10 +95,13 @@ bool IsAdamStep(std::string_view annotation) {
 HostCut OptimizerSpans(const Model& model) {
   const trace::HostSlices& host = model.trace().host;
   std::vector<HostSpan> spans;
-  for (const trace::RowId row :
-       model.HostRows(trace::SliceKind::kAnnotation,
-                      [](std::string_view name) { return name.starts_with("Optimizer."); })) {
+  for (const trace::RowId row : model.HostRows(
+           trace::SliceKind::kAnnotation,
+           [](std::string_view name) { return name.starts_with("Optimizer.zero_grad"); })) {
     spans.push_back({model.LaneOf(row), {host.start_ns[row], host.end_ns(row)}});
+  }
+  for (const OptimizerStep& step : model.optimizer_steps()) {
+    spans.push_back({model.LaneOf(step.row), {step.begin_ns, host.end_ns(step.row)}});
   }
   return HostCut(model.graph(), std::move(spans));
 }

@@ -32,8 +32,8 @@ constexpr Range3 kTrafficLeft = {0.8, 0.4, 0.3};
 // foreach=True already launches for many parameters at once; its host time falls to this share.
 constexpr double kForeachHostLeft = 0.4;
 
-struct OptimizerStep {
-  RowId row = kNoRow;
+struct ManyLaunches {  // of one optimizer step
+  OptimizerStep mark;
   std::vector<TaskId> work;
   double parameters = 0;  // 0: not known, the kernels serve many at once
 };
@@ -42,12 +42,12 @@ bool IsFused(std::string_view kernel) { return kernel.find("Fused") != std::stri
 
 class UnfusedOptimizer : public Edit {
  public:
-  UnfusedOptimizer(const Model& model, std::vector<OptimizerStep> steps)
+  UnfusedOptimizer(const Model& model, std::vector<ManyLaunches> steps)
       : steps_(std::move(steps)), host_(model.graph(), SpansOf(model)) {}
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     host_.Apply(model.graph(), 1.0, plan);
-    for (const OptimizerStep& step : steps_) {
+    for (const ManyLaunches& step : steps_) {
       double fused = std::ceil(step.parameters / kParametersPerLaunch) * kFusedLatencyNs;
       for (const TaskId work : step.work) {
         const auto duration = static_cast<double>(plan.duration_ns[work]);
@@ -62,7 +62,7 @@ class UnfusedOptimizer : public Edit {
 
   std::string Scope(const Model& /*model*/) const override {
     std::size_t launches = 0;
-    for (const OptimizerStep& step : steps_) launches += step.work.size();
+    for (const ManyLaunches& step : steps_) launches += step.work.size();
     return fmt::format("{} launches an optimizer step become a few",
                        launches / std::max<std::size_t>(steps_.size(), 1));
   }
@@ -72,8 +72,8 @@ class UnfusedOptimizer : public Edit {
   std::vector<HostSpan> SpansOf(const Model& model) const {
     const trace::HostSlices& host = model.trace().host;
     std::vector<HostSpan> spans;
-    for (const OptimizerStep& step : steps_) {
-      HostSpan span{model.LaneOf(step.row), {host.start_ns[step.row], host.end_ns(step.row)}};
+    for (const ManyLaunches& step : steps_) {
+      HostSpan span{model.LaneOf(step.mark.row), {step.mark.begin_ns, host.end_ns(step.mark.row)}};
       if (step.parameters > 0) {
         span.keep_ns =
             static_cast<Nanos>(kFusedHostNs + step.parameters * kFusedHostPerParameterNs);
@@ -85,12 +85,12 @@ class UnfusedOptimizer : public Edit {
     return spans;
   }
 
-  const std::vector<OptimizerStep> steps_;
+  const std::vector<ManyLaunches> steps_;
   const HostCut host_;
 };
 
 // Each parameter takes the same few operators: the typical number of calls of one of them.
-double CountParameters(const Model& model, const OptimizerStep& step) {
+double CountParameters(const Model& model, const ManyLaunches& step) {
   std::unordered_map<std::uint32_t, std::size_t> calls;
   for (const TaskId work : step.work) {
     const RowId op = model.trace().device.op[model.graph().tasks[work].row];
@@ -108,21 +108,21 @@ double CountParameters(const Model& model, const OptimizerStep& step) {
 
 FoundEdit FindUnfusedOptimizer(const Model& model) {
   const trace::Trace& trace = model.trace();
-  const std::vector<RowId> rows =
-      model.HostRows(trace::SliceKind::kAnnotation,
-                     [](std::string_view name) { return name.starts_with("Optimizer.step"); });
-  if (rows.empty()) return FoundEdit::Absent("no optimizer step is marked in the steps");
-  if (trace.device.size() == 0) return FindHostOptimizer(model, rows);
-  std::vector<OptimizerStep> steps;
+  if (model.optimizer_steps().empty())
+    return FoundEdit::Absent("no optimizer step is marked in the steps");
+  if (trace.device.size() == 0) return FindHostOptimizer(model);
+  std::vector<ManyLaunches> steps;
   bool fused = false;
-  for (const RowId row : rows) {
-    OptimizerStep step;
-    step.row = row;
+  for (const OptimizerStep& mark : model.optimizer_steps()) {
+    const RowId row = mark.row;
+    ManyLaunches step;
+    step.mark = mark;
     bool many_at_once = false;
     const auto last = trace.threads[trace.host.thread[row]].last_slice;
     for (RowId i = row; i < last && trace.host.start_ns[i] < trace.host.end_ns(row); ++i) {
       const RowId work = trace.host.kind[i] == trace::SliceKind::kApi ? model.WorkOf(i) : kNoRow;
       if (work == kNoRow || trace.device.kind[work] != trace::WorkKind::kKernel) continue;
+      if (trace.host.start_ns[i] < mark.begin_ns) continue;
       const TaskId task = model.graph().of_device[work];
       if (task == kNoTask) continue;
       fused = fused || IsFused(trace.DeviceName(work));
