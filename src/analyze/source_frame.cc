@@ -209,8 +209,15 @@ CallSites::CallSites(const trace::Trace& trace, const Lineage& lineage)
     std::string_view& site = stack_sites_[static_cast<std::uint32_t>(detail.stack)];
     if (site.empty()) site = CallSiteOf(trace.Name(detail.stack));
   }
+  // By time and not by parent: a step's mark begins inside the call that ends the step before, and
+  // would hand that call on to all that the step does.
+  std::vector<RowId> open;
   for (RowId i = 0; i < host.size(); ++i) {
-    if (host.parent[i] != kNoRow) source_[i] = source_[host.parent[i]];
+    while (!open.empty() && (host.thread[open.back()] != host.thread[i] ||
+                             host.end_ns(open.back()) <= host.start_ns[i])) {
+      open.pop_back();
+    }
+    if (!open.empty()) source_[i] = open.back();
     if (host.kind[i] == SliceKind::kPython) {
       std::uint8_t& seen = user[static_cast<std::uint32_t>(host.name[i])];
       if (seen == kUnseen) seen = IsUserFrame(ParseFrame(trace.HostName(i))) ? kYes : kNo;
@@ -220,6 +227,7 @@ CallSites::CallSites(const trace::Trace& trace, const Lineage& lineage)
                !stack_sites_[static_cast<std::uint32_t>(stack)].empty()) {
       source_[i] = i;
     }
+    if (source_[i] == i) open.push_back(i);
   }
 }
 
