@@ -24,6 +24,7 @@ struct Relation {
 };
 constexpr std::array kRelations = {
     Relation{"launch-bound", "recompile"},
+    Relation{"launch-bound", "anomaly-mode"},
     Relation{"launch-bound", "autotune-in-loop"},
     Relation{"launch-bound", "python-hotspot"},
     Relation{"launch-bound", "checkpoint-stall"},
@@ -33,6 +34,7 @@ constexpr std::array kRelations = {
     Relation{"launch-bound", "unfused-optimizer", 0.6},
     Relation{"python-hotspot", "input-bound"},
     Relation{"python-hotspot", "checkpoint-stall"},
+    Relation{"python-hotspot", "anomaly-mode"},
     Relation{"python-hotspot", "recompile"},
     Relation{"input-bound", "worker-restart"},
     Relation{"allocator-churn", "memory-pressure"},
@@ -61,6 +63,7 @@ constexpr std::array kRelations = {
     Relation{"straggler", "launch-bound"},
     Relation{"straggler", "gpu-throttled"},
     Relation{"host-sync", "checkpoint-stall"},
+    Relation{"host-sync", "anomaly-mode"},
     Relation{"host-sync", "autotune-in-loop"},
     Relation{"allocator-churn", "autotune-in-loop"},
     Relation{"python-hotspot", "worker-restart"},
