@@ -21,6 +21,8 @@ constexpr double kOwnShare = 0.3;
 struct Relation {
   std::string_view symptom, cause;
   double explains = kOwnShare;
+  // No model predicts the symptom, and it goes with its cause all the same.
+  bool always = false;
 };
 constexpr std::array kRelations = {
     Relation{"launch-bound", "recompile"},
@@ -67,6 +69,8 @@ constexpr std::array kRelations = {
     Relation{"host-sync", "autotune-in-loop"},
     Relation{"allocator-churn", "autotune-in-loop"},
     Relation{"python-hotspot", "worker-restart"},
+    // What an inference keeps from step to step hangs on the graph that nobody asked for.
+    Relation{"memory-growth", "grad-in-inference", kOwnShare, true},
 };
 
 Words WordsOf(const Finding& finding) { return {finding.fix.begin(), finding.fix.end()}; }
@@ -127,9 +131,10 @@ void MergeSymptoms(std::vector<Finding>& findings, const replay::WhatIf* whatif)
     const Finding* symptom = Find(findings, relation.symptom);
     Finding* cause = Find(findings, relation.cause);
     if (symptom == nullptr || cause == nullptr) continue;
-    double left = 1;
+    double left = relation.always ? 0 : 1;
     const Words model = ModelOf(*symptom);
-    if (whatif != nullptr && cause->predicted && !cause->fix.empty() && !model.empty()) {
+    if (!relation.always && whatif != nullptr && cause->predicted && !cause->fix.empty() &&
+        !model.empty()) {
       const double alone = whatif->bare().likely_ns - whatif->Predict(model).likely_ns;
       Words both = WordsOf(*cause);
       both.insert(both.end(), model.begin(), model.end());

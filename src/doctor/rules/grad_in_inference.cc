@@ -63,13 +63,20 @@ Judgement JudgeGradInInference(const Case& the_case) {
       fmt::format("{} of the outermost operators ran with grad mode on",
                   Percent(static_cast<double>(grad.on) / static_cast<double>(grad.ops))));
   AddMemory(the_case, finding);
+  if (const double kept = replay::KeptOnHost(the_case.facts); kept > 0) {
+    finding.evidence.push_back(
+        fmt::format("host memory grows by {} with every step: what comes out of one step and goes "
+                    "into the next keeps the graphs of all steps before it",
+                    HumanBytes(kept)));
+  }
   const trace::RowId example = the_case.whatif->model().lineage().top_op[grad.makers.front()];
   if (example != trace::kNoRow) finding.where.push_back(Places(the_case).Of(example));
-  // Where the device is what takes the time it is memory that is given back, and no time.
+  // Where the device is what takes the time it is memory that is given back.
   if (GivesTime(*the_case.whatif)) {
     finding.fix = {"grad-in-inference"};
   } else {
-    finding.recoverable_ns = Known<double>::Absent("it gives back memory, and hardly any time");
+    finding.recoverable_ns = Known<double>::Absent(
+        "it gives back memory; what keeping activations costs in time is not known");
   }
   finding.remedy =
       "with torch.inference_mode():   # or torch.no_grad() where outputs meet autograd later\n"

@@ -2,6 +2,7 @@
 #include "replay/edits/grad_mode.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace hone::replay {
 namespace {
@@ -14,6 +15,9 @@ using trace::SliceKind;
 constexpr double kLeastShare = 0.5;
 // Nodes a step. One or two are a stray scale or bias outside the guarded part.
 constexpr double kFewestNodes = 3;
+// As memory-growth counts it: three intervals that all go up, by a mebibyte.
+constexpr std::size_t kFewestEnds = 4;
+constexpr double kLeastGrowth = 1 << 20;
 
 bool TellsOfBackward(std::string_view name, SliceKind kind) {
   if (kind == SliceKind::kOp) {
@@ -51,6 +55,19 @@ GradMode LookAtGradMode(const trace::Trace& trace, const analyze::Lineage& linea
     }
   }
   return found;
+}
+
+double KeptOnHost(const analyze::Facts& facts) {
+  if (!facts.memory) return 0;
+  for (const analyze::DeviceMemory& memory : facts.memory->devices) {
+    const std::vector<Bytes>& ends = memory.at_step_end;
+    if (memory.type != trace::MemoryDevice::kHost || !memory.growth_per_step) continue;
+    if (ends.size() < kFewestEnds || *memory.growth_per_step < kLeastGrowth) continue;
+    if (std::is_sorted(ends.begin(), ends.end(), std::less_equal<>())) {
+      return *memory.growth_per_step;
+    }
+  }
+  return 0;
 }
 
 bool Trains(const trace::Trace& trace, trace::Interval window) {

@@ -22,6 +22,11 @@ struct GradMode {
   bool Builds(double steps) const;
 };
 
+// Bytes of the host's memory that each step leaves behind for good, where every step does: with a
+// graph that the next step's input hangs on, all activations of all steps are kept. 0: none, or the
+// trace has no memory events.
+double KeptOnHost(const analyze::Facts& facts);
+
 // Of what begins in `window`. Linear in host slices.
 GradMode LookAtGradMode(const trace::Trace& trace, const analyze::Lineage& lineage,
                         trace::Interval window);
