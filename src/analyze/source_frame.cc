@@ -7,6 +7,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "trace/running.h"
+
 namespace hone::analyze {
 namespace {
 
@@ -209,15 +211,9 @@ CallSites::CallSites(const trace::Trace& trace, const Lineage& lineage)
     std::string_view& site = stack_sites_[static_cast<std::uint32_t>(detail.stack)];
     if (site.empty()) site = CallSiteOf(trace.Name(detail.stack));
   }
-  // By time and not by parent: a step's mark begins inside the call that ends the step before, and
-  // would hand that call on to all that the step does.
-  std::vector<RowId> open;
+  trace::Running running(host);
   for (RowId i = 0; i < host.size(); ++i) {
-    while (!open.empty() && (host.thread[open.back()] != host.thread[i] ||
-                             host.end_ns(open.back()) <= host.start_ns[i])) {
-      open.pop_back();
-    }
-    if (!open.empty()) source_[i] = open.back();
+    source_[i] = running.Around(i);
     if (host.kind[i] == SliceKind::kPython) {
       std::uint8_t& seen = user[static_cast<std::uint32_t>(host.name[i])];
       if (seen == kUnseen) seen = IsUserFrame(ParseFrame(trace.HostName(i))) ? kYes : kNo;
@@ -227,7 +223,7 @@ CallSites::CallSites(const trace::Trace& trace, const Lineage& lineage)
                !stack_sites_[static_cast<std::uint32_t>(stack)].empty()) {
       source_[i] = i;
     }
-    if (source_[i] == i) open.push_back(i);
+    if (source_[i] == i) running.Begin(i);
   }
 }
 

@@ -153,7 +153,7 @@ TEST(PythonHotspotRule, AServerThatWaitsIsSoldNothing) {
   EXPECT_FALSE(finding->speedup);
   EXPECT_TRUE(finding->fix.empty());
   EXPECT_EQ(finding->where.front().source, "server.py:40 (loop)");
-  EXPECT_EQ(finding->evidence.front(), "1.50 ms of a 3.00 ms step (50 %), in 1 calls a step");
+  EXPECT_EQ(finding->evidence.front(), "1.50 ms of a 3.00 ms step (50 %), in 1 call a step");
   const Look sleeps(Waiting("<built-in function sleep>", nullptr, false));
   ASSERT_NE(sleeps.Find("python-hotspot"), nullptr);
   EXPECT_EQ(sleeps.Find("python-hotspot")->title, "between steps the program sleeps");

@@ -122,7 +122,7 @@ std::string Remedy(const Case& the_case, const SkewFacts& skew) {
   std::string remedy;
   if (skew.straggler >= 0) {
     remedy = fmt::format(
-        "hone analyze <trace of rank {0}>   # and compare with another rank: what does it do "
+        "hone analyze TRACE_OF_RANK_{0}   # and compare with another rank: what does it do "
         "longer?\n"
         "# as many samples of the same length on every rank (DistributedSampler, drop_last=True),\n"
         "# no logging, evaluation or checkpoints on rank {0} alone, the same clocks and cores\n",
