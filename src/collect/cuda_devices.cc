@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "collect/fork_section.h"
+
 namespace hone::collect {
 namespace {
 
@@ -37,6 +39,7 @@ void Find(void* library, Function& function, const char* name) {
 }  // namespace
 
 bool WriteCudaDevices(Output& output) noexcept {
+  const ForkSection section;  // the driver has locks
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (library == nullptr) return false;
   Driver driver;

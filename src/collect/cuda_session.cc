@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <initializer_list>
 
+#include "collect/fork_section.h"
+
 namespace hone::collect {
 namespace {
 
@@ -20,6 +22,7 @@ void CudaSession::Attribute(gpu::ActivityAttribute attribute, Value value) noexc
 
 void CudaSession::Register(gpu::BufferRequested requested, gpu::BufferCompleted completed,
                            std::uint64_t (*clock)()) noexcept {
+  const ForkSection section;
   using A = gpu::ActivityAttribute;
   if (cupti_.set_thread_id_type == nullptr ||
       cupti_.set_thread_id_type(gpu::kThreadIdSystem) != gpu::kCuptiOk) {
@@ -107,6 +110,7 @@ void CudaSession::Explain(gpu::CuptiResult result) noexcept {
 }
 
 bool CudaSession::Enable() noexcept {
+  const ForkSection section;
   using K = gpu::ActivityKind;
   why_[0] = '\0';
   notes_ &= kForeignThreadIds;
@@ -130,7 +134,13 @@ bool CudaSession::Enable() noexcept {
   return true;
 }
 
+void CudaSession::Flush(bool forced) noexcept {
+  const ForkSection section;
+  cupti_.flush_all(forced ? gpu::kFlushForced : 0);
+}
+
 void CudaSession::Disable() noexcept {
+  const ForkSection section;
   DisableFunctions(gpu::kRuntimeDomain, tuning_.runtime_api);
   DisableFunctions(gpu::kDriverDomain, tuning_.driver_api);
   for (std::int32_t kind = 0; kind < 64; ++kind) {

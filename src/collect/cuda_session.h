@@ -31,7 +31,7 @@ class CudaSession {
   void Disable() noexcept;  // harmless when nothing is on
   bool enabled() const { return enabled_; }
 
-  void Flush(bool forced) noexcept { cupti_.flush_all(forced ? gpu::kFlushForced : 0); }
+  void Flush(bool forced) noexcept;
 
   // One sentence about the last refusal, or empty. Holders of CUPTI are named.
   const char* why() const { return why_; }

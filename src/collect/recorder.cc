@@ -13,6 +13,7 @@
 #include "collect/budget.h"
 #include "collect/clock.h"
 #include "collect/control.h"
+#include "collect/fork_section.h"
 #include "collect/futex.h"
 #include "collect/host_source.h"
 #include "collect/names.h"
@@ -274,6 +275,7 @@ bool StartRecorder() noexcept {
   ThreadState* const state = GetThreadState();
   const Guest guest(state);
   PrepareClock();
+  HoldForks();
   g_pid = getpid();
   g_control.Attach(GetOptions().folder);
   // The run is over for everyone: a process that starts now (a worker of the next epoch) is late.

@@ -79,12 +79,17 @@ struct Text {
 // The program's operator new: torch gives the text back with the delete that belongs to it.
 void* NewOfProgram(std::size_t bytes) {
   using New = void*(std::size_t);
-  static New* const function = [] {
+  // Not made by the first who comes: in the child of a fork that one may not exist any more, and
+  // the compiler's lock around it would never open.
+  static std::atomic<New*> known{nullptr};
+  New* function = known.load(std::memory_order_acquire);
+  if (function == nullptr) {
     void* found = dlsym(RTLD_DEFAULT, "_Znwm");
     void* const library = found == nullptr ? FindLoaded("libc10.so") : nullptr;
     if (library != nullptr) found = dlsym(library, "_Znwm");
-    return reinterpret_cast<New*>(found);
-  }();
+    function = reinterpret_cast<New*>(found);
+    known.store(function, std::memory_order_release);
+  }
   return function != nullptr ? function(bytes) : nullptr;
 }
 

@@ -2,6 +2,7 @@
 // PyTorch's allocators, by standing in their way: these functions of libc10 are called by its CPU
 // and CUDA allocators across the dynamic linker, and a preloaded library comes first. Each call
 // goes on to libc10's own, so PyTorch's profiler sees what it always saw.
+#include <atomic>
 #include <cstdint>
 
 #include "collect/clock.h"
@@ -19,8 +20,11 @@ struct DeviceBits {
 };
 
 void Record(const MemoryRecord& event) noexcept {
-  static const bool wanted = Wanted("memory");
-  if (!wanted) return;
+  // Not a constant that the first thread makes: see NewOfProgram in torch_backward.cc.
+  static std::atomic<int> wanted{-1};
+  int known = wanted.load(std::memory_order_relaxed);
+  if (known < 0) wanted.store(known = Wanted("memory") ? 1 : 0, std::memory_order_relaxed);
+  if (known == 0) return;
   const Guest guest(GetThreadState());
   if (!guest || t_state->own) return;
   ThreadState& state = *t_state;

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <mutex>
 
+#include "collect/fork_section.h"
 #include "collect/names.h"
 #include "collect/options.h"
 #include "collect/python_frames.h"
@@ -134,6 +135,7 @@ class OperatorSource final : public Source {
  public:
   const char* name() const noexcept override { return "operators"; }
   void Open() noexcept override {
+    const ForkSection section;  // torch's list has a lock
     if (g_refused.load()) return;
     if (!Wanted("ops")) {
       AddOnce(user_, MakeCallback(OnStart<wire::HostKind::kUser>, OnUserEnd, {kUserScope}));
@@ -148,6 +150,7 @@ class OperatorSource final : public Source {
     // touched, and those that still come find nothing recorded.
     if (RecorderFinishing()) return;
     const bool returns = StepsMatterAfterClose() && !g_refused.load();
+    const ForkSection section;
     Arguments(false);
     Remove(op_);
     Remove(backward_);
@@ -161,6 +164,7 @@ class OperatorSource final : public Source {
   }
 
   void Arguments(bool on) noexcept {
+    const ForkSection section;
     const std::lock_guard<SpinLock> guard(lock_);
     if (!on) return Remove(arguments_);
     Callback callback = MakeCallback(OnArguments, NoEnd, {kFunctionScope});
@@ -248,7 +252,9 @@ void TorchWithoutPython() noexcept {
 }
 
 void TorchLook() noexcept {
-  if (!g_found.load() && !g_refused.load() && LibrariesChanged()) TorchWithoutPython();
+  if (g_found.load() || g_refused.load()) return;
+  const ForkSection section;  // the loader's list of libraries has a lock, and so have operators
+  if (LibrariesChanged()) TorchWithoutPython();
 }
 
 void TorchLetGo() noexcept {
