@@ -14,6 +14,7 @@
 #include "record/control.h"
 #include "record/installation.h"
 #include "record/launch.h"
+#include "record/limits.h"
 #include "record/machine_sampler.h"
 #include "record/session.h"
 #include "report/version.h"
@@ -191,6 +192,14 @@ int RunCommand::Run(Console& console) {
   const record::Variables own = record::OwnVariables();
   const record::FoundProgram program = record::FindProgram(command_[0], own);
   if (program.path.empty()) return fail(Error(program.message), program.exit_code);
+  if (const std::string why = record::WhyLimitsForbid(); !why.empty()) {
+    Say(console, fmt::format("the program runs unrecorded: {}", why));
+    record::InheritedSignals signals = record::CurrentSignals();
+    if (console.pipe_was_ignored) signals.ignored.push_back(SIGPIPE);
+    const record::StartedProgram not_started =
+        record::BecomeProgram(program.path, command_, own, signals);
+    return fail(Error(not_started.message), not_started.exit_code);
+  }
   const Result<record::Installation> installation = record::FindInstallation();
   if (!installation) return fail(installation.error(), kExitFailed);
   const Result<std::string> folder = record::MakeRunFolder(out_, record::NameOfCommand(command_));
@@ -212,8 +221,9 @@ int RunCommand::Run(Console& console) {
 
   record::InheritedSignals signals = session->inherited();
   if (console.pipe_was_ignored) signals.ignored.push_back(SIGPIPE);
-  const record::StartedProgram started =
-      record::StartProgram(program.path, command_, environment.variables, signals);
+  const record::StartedProgram started = record::StartProgram(
+      program.path, command_, record::RefusesPreload(program.path) ? own : environment.variables,
+      signals);
   if (started.pid < 0) return fail(Error(started.message), started.exit_code);
 
   RunPlan plan;

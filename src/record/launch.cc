@@ -43,25 +43,48 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// In the child, after fork: nothing but system calls.
-[[noreturn]] void BecomeProgram(const char* path, char* const* arguments, char* const* variables,
-                                char* const* shell_arguments, const InheritedSignals& signals,
-                                const ProgramStreams& streams, int failed) {
-  if (streams.own_group) ::setpgid(0, 0);
-  if (streams.in >= 0) ::dup2(streams.in, STDIN_FILENO);
-  if (streams.out >= 0) ::dup2(streams.out, STDOUT_FILENO);
-  if (streams.err >= 0) ::dup2(streams.err, STDERR_FILENO);
-  // Ignored by the launcher for itself (TakenSignals, Session).
-  std::signal(SIGXFSZ, SIG_DFL);
-  std::signal(SIGPIPE, SIG_DFL);
-  for (const int number : signals.ignored) std::signal(number, SIG_IGN);
-  ::sigprocmask(SIG_SETMASK, &signals.mask, nullptr);
-  ::execve(path, arguments, variables);
-  // A script without "#!", which every shell runs by sh.
-  if (errno == ENOEXEC) ::execve("/bin/sh", shell_arguments, variables);
-  const int error = errno;
-  [[maybe_unused]] const ssize_t told = ::write(failed, &error, sizeof error);
-  ::_exit(kExitNotFound);
+// What exec takes, made before a fork.
+class Image {
+ public:
+  Image(const std::string& path, const std::vector<std::string>& command,
+        const Variables& variables)
+      : path_(path),
+        shell_{"sh", path},
+        arguments_(Pointers(command)),
+        environment_(Pointers(variables)) {
+    shell_.insert(shell_.end(), command.begin() + 1, command.end());
+    shell_arguments_ = Pointers(shell_);
+  }
+
+  // Nothing but system calls. errno: why this process is still the one that it was.
+  int Become(const InheritedSignals& signals) const {
+    // Ignored by the launcher for itself (TakenSignals, Session).
+    std::signal(SIGXFSZ, SIG_DFL);
+    std::signal(SIGPIPE, SIG_DFL);
+    for (const int number : signals.ignored) std::signal(number, SIG_IGN);
+    ::sigprocmask(SIG_SETMASK, &signals.mask, nullptr);
+    ::execve(path_.c_str(), arguments_.data(), environment_.data());
+    // A script without "#!", which every shell runs by sh.
+    if (errno == ENOEXEC) ::execve("/bin/sh", shell_arguments_.data(), environment_.data());
+    return errno;
+  }
+
+ private:
+  const std::string path_;
+  std::vector<std::string> shell_;
+  std::vector<char*> arguments_, environment_, shell_arguments_;
+};
+
+StartedProgram NotStarted(const std::string& name, int error) {
+  const FoundProgram why = Missing(name, error);
+  StartedProgram not_started;
+  not_started.exit_code = why.exit_code;
+  not_started.message = error == E2BIG ? fmt::format(
+                                             "{}: cannot be started: the command line and the "
+                                             "environment are too long for this system",
+                                             name)
+                                       : why.message;
+  return not_started;
 }
 
 std::string FirstBytes(const std::string& path, std::size_t bytes) {
@@ -73,26 +96,61 @@ std::string FirstBytes(const std::string& path, std::size_t bytes) {
   return text;
 }
 
-std::string WhyClosedElf(const std::string& path, const std::string& head) {
+struct Closed {
+  std::string why;  // empty: it is open
+  bool refuses_preload = false;
+};
+
+Closed ClosedElf(const std::string& path, const std::string& head) {
   Elf64_Ehdr header{};
-  if (head.size() < sizeof header) return "";
+  if (head.size() < sizeof header) return {};
   std::memcpy(&header, head.data(), sizeof header);
   if (header.e_ident[EI_CLASS] != ELFCLASS64) {
-    return fmt::format("{} is a 32-bit program, which hone cannot record", path);
+    return {fmt::format("{} is a 32-bit program, which hone cannot record", path)};
   }
   // Program headers follow the file's header in anything a linker makes.
-  if (header.e_phentsize != sizeof(Elf64_Phdr)) return "";
+  if (header.e_phentsize != sizeof(Elf64_Phdr)) return {};
   for (std::size_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
     const std::size_t at = header.e_phoff + i * sizeof segment;
-    if (at + sizeof segment > head.size()) return "";
+    if (at + sizeof segment > head.size()) return {};
     std::memcpy(&segment, head.data() + at, sizeof segment);
-    if (segment.p_type == PT_INTERP) return "";
+    if (segment.p_type != PT_INTERP) continue;
+    // musl's loader does not start a program whose preloaded library it cannot load.
+    const std::string loader = segment.p_offset < head.size()
+                                   ? std::string(head.c_str() + segment.p_offset)
+                                   : std::string();
+    if (loader.find("/ld-musl-") == std::string::npos) return {};
+    return {fmt::format("{} is built for another C library ({}), and hone's library needs glibc; "
+                        "build it for glibc",
+                        path, loader),
+            true};
   }
-  return fmt::format(
-      "{} is statically linked, so nothing can be loaded into it; link it "
-      "dynamically",
-      path);
+  return {fmt::format(
+      "{} is statically linked, so nothing can be loaded into it; link it dynamically", path)};
+}
+
+Closed LookAt(const std::string& path) {
+  std::string program = path;
+  // A chain of interpreters is at most this long for the kernel too (BINPRM_MAX_RECURSION).
+  for (int i = 0; i < 5; ++i) {
+    struct stat status {};
+    if (::stat(program.c_str(), &status) != 0) return {};
+    if ((status.st_mode & (S_ISUID | S_ISGID)) != 0 && ::geteuid() != status.st_uid) {
+      return {
+          fmt::format("{} runs with another user's rights (setuid), and the system loads "
+                      "nothing foreign into it",
+                      program)};
+    }
+    const std::string head = FirstBytes(program, 4096);
+    if (head.rfind("\177ELF", 0) == 0) return ClosedElf(program, head);
+    if (head.rfind("#!", 0) != 0) return {};
+    const std::size_t start = head.find_first_not_of(" \t", 2);
+    const std::size_t end = head.find_first_of(" \t\n", start);
+    if (start == std::string::npos || end == std::string::npos) return {};
+    program = head.substr(start, end - start);
+  }
+  return {};
 }
 
 }  // namespace
@@ -136,22 +194,18 @@ InheritedSignals CurrentSignals() {
 StartedProgram StartProgram(const std::string& path, const std::vector<std::string>& command,
                             const Variables& variables, const InheritedSignals& signals,
                             const ProgramStreams& streams) {
-  const std::vector<char*> arguments = Pointers(command);
-  const std::vector<char*> environment = Pointers(variables);
-  std::vector<std::string> shell = {"sh", path};
-  shell.insert(shell.end(), command.begin() + 1, command.end());
-  const std::vector<char*> shell_arguments = Pointers(shell);
-  StartedProgram started;
+  const Image image(path, command, variables);
   int failed[2];
-  if (::pipe2(failed, O_CLOEXEC) != 0) {
-    started.exit_code = kExitNotExecutable;
-    started.message = fmt::format("{}: cannot be started: {}", command[0], std::strerror(errno));
-    return started;
-  }
+  if (::pipe2(failed, O_CLOEXEC) != 0) return NotStarted(command[0], errno);
   const pid_t pid = ::fork();
   if (pid == 0) {
-    BecomeProgram(path.c_str(), arguments.data(), environment.data(), shell_arguments.data(),
-                  signals, streams, failed[1]);
+    if (streams.own_group) ::setpgid(0, 0);
+    if (streams.in >= 0) ::dup2(streams.in, STDIN_FILENO);
+    if (streams.out >= 0) ::dup2(streams.out, STDOUT_FILENO);
+    if (streams.err >= 0) ::dup2(streams.err, STDERR_FILENO);
+    const int error = image.Become(signals);
+    [[maybe_unused]] const ssize_t told = ::write(failed[1], &error, sizeof error);
+    ::_exit(kExitNotFound);
   }
   int error = pid < 0 ? errno : 0;
   ::close(failed[1]);
@@ -159,41 +213,18 @@ StartedProgram StartProgram(const std::string& path, const std::vector<std::stri
   while (pid > 0 && ::read(failed[0], &error, sizeof error) < 0 && errno == EINTR) {
   }
   ::close(failed[0]);
-  if (error == 0) {
-    started.pid = pid;
-    return started;
-  }
-  const FoundProgram why = Missing(command[0], error);
-  started.exit_code = why.exit_code;
-  started.message = error == E2BIG ? fmt::format(
-                                         "{}: cannot be started: the command line and the "
-                                         "environment are too long for this system",
-                                         command[0])
-                                   : why.message;
+  if (error != 0) return NotStarted(command[0], error);
+  StartedProgram started;
+  started.pid = pid;
   return started;
 }
 
-std::string WhyClosed(const std::string& path) {
-  std::string program = path;
-  // A chain of interpreters is at most this long for the kernel too (BINPRM_MAX_RECURSION).
-  for (int i = 0; i < 5; ++i) {
-    struct stat status {};
-    if (::stat(program.c_str(), &status) != 0) return "";
-    if ((status.st_mode & (S_ISUID | S_ISGID)) != 0 && ::geteuid() != status.st_uid) {
-      return fmt::format(
-          "{} runs with another user's rights (setuid), and the system loads nothing "
-          "foreign into it",
-          program);
-    }
-    const std::string head = FirstBytes(program, 4096);
-    if (head.rfind("\177ELF", 0) == 0) return WhyClosedElf(program, head);
-    if (head.rfind("#!", 0) != 0) return "";
-    const std::size_t start = head.find_first_not_of(" \t", 2);
-    const std::size_t end = head.find_first_of(" \t\n", start);
-    if (start == std::string::npos || end == std::string::npos) return "";
-    program = head.substr(start, end - start);
-  }
-  return "";
+StartedProgram BecomeProgram(const std::string& path, const std::vector<std::string>& command,
+                             const Variables& variables, const InheritedSignals& signals) {
+  return NotStarted(command[0], Image(path, command, variables).Become(signals));
 }
+
+std::string WhyClosed(const std::string& path) { return LookAt(path).why; }
+bool RefusesPreload(const std::string& path) { return LookAt(path).refuses_preload; }
 
 }  // namespace hone::record

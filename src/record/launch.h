@@ -52,8 +52,15 @@ StartedProgram StartProgram(const std::string& path, const std::vector<std::stri
                             const Variables& variables, const InheritedSignals& signals,
                             const ProgramStreams& streams = {});
 
+// Becomes the program, as exec does, where nothing is to be watched. Returns where it cannot.
+StartedProgram BecomeProgram(const std::string& path, const std::vector<std::string>& command,
+                             const Variables& variables, const InheritedSignals& signals);
+
 // Why a recorder cannot get into this program, from the file alone: statically linked, setuid,
-// built for another machine. Follows "#!" to the interpreter. Empty: nothing stands in the way.
+// built for another machine or another C library than glibc. Follows "#!" to the interpreter.
+// Empty: nothing stands in the way.
 std::string WhyClosed(const std::string& path);
+// Whether it would not even start with a library of ours preloaded.
+bool RefusesPreload(const std::string& path);
 
 }  // namespace hone::record

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/launch.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -96,6 +98,31 @@ TEST_F(LaunchTest, ProgramsThatNothingCanBeLoadedInto) {
             std::string::npos);
   elf[4] = 1;
   EXPECT_NE(WhyClosed(Put("old", elf, 0755)).find("32-bit"), std::string::npos);
+}
+
+TEST_F(LaunchTest, ProgramsOfAnotherCLibraryDoNotStartWithOurs) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  Elf64_Phdr segment{};
+  segment.p_type = PT_INTERP;
+  segment.p_offset = sizeof header + sizeof segment;
+  const auto program = [&](const std::string& loader) {
+    return std::string(reinterpret_cast<const char*>(&header), sizeof header) +
+           std::string(reinterpret_cast<const char*>(&segment), sizeof segment) + loader + '\0';
+  };
+  const std::string musl = Put("musl", program("/lib/ld-musl-x86_64.so.1"), 0755);
+  EXPECT_NE(WhyClosed(musl).find("/lib/ld-musl-x86_64.so.1"), std::string::npos);
+  EXPECT_TRUE(RefusesPreload(musl));
+  EXPECT_TRUE(RefusesPreload(Put("by_musl", "#!" + musl + "\n", 0755)));
+  const std::string glibc = Put("glibc", program("/lib64/ld-linux-x86-64.so.2"), 0755);
+  EXPECT_EQ(WhyClosed(glibc), "");
+  EXPECT_FALSE(RefusesPreload(glibc));
+  segment.p_type = PT_LOAD;  // what a static program starts may be open
+  EXPECT_FALSE(RefusesPreload(Put("static", program(""), 0755)));
 }
 
 TEST_F(LaunchTest, TheThreeLayoutsOfAnInstallation) {

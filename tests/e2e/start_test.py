@@ -3,6 +3,7 @@
 """hone run is transparent: exit codes, streams, arguments, signals, folder, and what cannot start."""
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -61,6 +62,17 @@ class Start(harness.Case):
             self.assertFalse(done.out.exists(), "a folder for a program that never ran")
         done = subprocess.run([harness.HONE, "run"], capture_output=True)
         self.assertEqual(done.returncode, 2)
+
+    def test_limits_that_leave_no_room(self):
+        """The program runs as without hone, which says why it does not record."""
+        for limit, words in ((resource.RLIMIT_FSIZE, b"ulimit -f"), (resource.RLIMIT_NOFILE, b"ulimit -n")):
+            def lower(limit=limit):
+                resource.setrlimit(limit, (9, 9))
+            for end, code in (("exit 5", 5), ("kill -KILL $$", -signal.SIGKILL)):
+                done = self.run_hone(["sh", "-c", f"echo ran; {end}"], preexec_fn=lower)
+                self.assertEqual((done.returncode, done.stdout), (code, b"ran\n"), done.stderr)
+                self.assertIn(words, done.stderr)
+                self.assertFalse(done.out.exists())
 
     def test_very_long_command_lines(self):
         done = self.run_hone([sys.executable, "-c", "import sys; print(len(sys.argv))"] +
