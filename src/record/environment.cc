@@ -39,6 +39,16 @@ void SetPreload(Environment& environment, const std::string& library) {
       own == nullptr || *own == '\0' ? library : fmt::format("{}:{}", own, library));
 }
 
+// A program built with AddressSanitizer does not start where a library is loaded before its
+// runtime, unless it is told not to look. Ours asks for memory as any library does, so the order is
+// no matter. Of options that are said twice the later one counts: the user's.
+void SetSanitizer(Variables& variables) {
+  constexpr const char* kName = "ASAN_OPTIONS";
+  const char* own = FindVariable(variables, kName);
+  const std::string user = own == nullptr || *own == '\0' ? "" : fmt::format(":{}", own);
+  Set(variables, kName, "verify_asan_link_order=0" + user);
+}
+
 // A door that one library can take.
 void SetUnlessTaken(Environment& environment, const char* name, const std::string& library) {
   const char* own = FindVariable(environment.variables, name);
@@ -99,6 +109,7 @@ Environment BuildEnvironment(const Variables& own, const Installation& installat
     SetUnlessTaken(environment, door, installation.library);
   }
   SetPythonPath(environment, installation.inject);
+  SetSanitizer(variables);
 
   for (const char* name :
        {wire::kEnvSteps, wire::kEnvLeastSeconds, wire::kEnvSeconds, wire::kEnvAll, wire::kEnvEvery,

@@ -175,6 +175,22 @@ class Hostile(harness.Case):
         self.assertEqual(words[1].split(":")[0], str(library))
         self.assertTrue(words[1].endswith("libhone_collect.so"))
 
+    def test_a_program_with_address_sanitizer(self):
+        source = self.folder / "sanitized.cc"
+        source.write_text('#include <stdio.h>\n#include <stdlib.h>\n'
+                          'int main() { puts(getenv("ASAN_OPTIONS")); char* p = new char[8]; delete[] p;\n'
+                          '             return getenv("BAD") ? p[3] : 3; }\n')
+        built = subprocess.run(["g++", "-fsanitize=address", "-o", self.folder / "sanitized", source],
+                               capture_output=True)
+        if built.returncode:
+            self.skipTest("no AddressSanitizer")
+        done = self.run_hone([self.folder / "sanitized"], env={**os.environ, "ASAN_OPTIONS": "exitcode=44"})
+        self.assertEqual((done.returncode, done.stdout), (3, b"verify_asan_link_order=0:exitcode=44\n"), done.stderr)
+        done = self.run_hone([self.folder / "sanitized"],
+                             env={**os.environ, "ASAN_OPTIONS": "exitcode=44", "BAD": "1"})
+        self.assertEqual(done.returncode, 44, "the program's own fault is found as ever")
+        self.assertIn(b"heap-use-after-free", done.stderr)
+
     def test_a_preloaded_allocator(self):
         found = [path for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
                  for name in ("libjemalloc.so.2", "libtcmalloc.so.4", "libtcmalloc_minimal.so.4")
