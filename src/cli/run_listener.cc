@@ -131,7 +131,13 @@ void RunListener::Closed(const record::Closing& closing) {
         "program runs on, and is recorded again if it does; so far: hone analyze {}",
         Count(closing.processes, "process", "processes"), shown_folder_));
   }
-  if (!plan_.analyze) Say(fmt::format("to read it: hone analyze {}", shown_folder_));
+  if (plan_.analyze) return;
+  SayWhatEndedIt(closing);
+  if (closing.program_ended && record::LookInto(plan_.folder).files == 0) {
+    Say(WhyNothing(closing));
+  } else {
+    Say(fmt::format("to read it: hone analyze {}", shown_folder_));
+  }
 }
 
 std::string RunListener::WhyNothing(const record::Closing& closing) const {
@@ -140,9 +146,9 @@ std::string RunListener::WhyNothing(const record::Closing& closing) const {
   if (record::LookInto(plan_.folder).files == 0) {
     return fmt::format(
         "nothing was recorded: neither {} nor what it started used PyTorch, CUDA or NVTX; if they "
-        "did, their environment was cleared on the way (env -i, sudo, a container): start hone run "
-        "inside of that",
-        plan_.program);
+        "did, their environment was cleared on the way (env -i, sudo, a container), or they ran as "
+        "a user who may not write into {} (setpriv): start hone run inside of that",
+        plan_.program, shown_folder_);
   }
   return fmt::format(
       "nothing to tell: {} {} recorded, without an operator, a kernel or a mark; hone help run "
@@ -227,20 +233,41 @@ int RunListener::Analyze(const record::Closing& closing) {
   return kExitFailed;
 }
 
-// The recorder stops where the disk is full, and the program goes on: nobody else would say it.
-void RunListener::SayIfDiskIsFull() {
+// The recorder stops where it cannot write, and the program goes on: nobody else would say it.
+void RunListener::SayWhatEndedIt(const record::Closing& closing) {
   std::error_code error;
+  if (!fs::exists(plan_.folder, error) && !error) {
+    Say(
+        fmt::format("{} was removed while the program ran, and the recording with it; name a place "
+                    "that stays by --out",
+                    shown_folder_));
+    return;
+  }
   const fs::space_info space = fs::space(plan_.folder, error);
-  if (error || space.available >= kRoom) return;
-  Say(
-      fmt::format("the disk of {} is full ({} left): the recording was cut short there; free some "
-                  "room, or name another place by --out",
-                  shown_folder_, HumanBytes(static_cast<double>(space.available))));
+  if (!error && space.available < kRoom) {
+    Say(fmt::format(
+        "the disk of {} is full ({} left): the recording was cut short there; free some "
+        "room, or name another place by --out",
+        shown_folder_, HumanBytes(static_cast<double>(space.available))));
+  } else if (closing.file_error == EFBIG) {
+    Say("a recording was cut short where its file reached the limit of the size of files; raise it "
+        "(ulimit -f)");
+  } else if (closing.file_error == EBADF) {
+    Say("a recording was cut short where the program closed its file, with descriptors that it did "
+        "not open; close only those that it did");
+  } else if (closing.file_error != 0) {
+    Say(
+        fmt::format("a process could not write its recording into {}: {}; name a place by --out "
+                    "where all that the program starts may write",
+                    shown_folder_, std::strerror(closing.file_error)));
+  }
 }
 
 int RunListener::AnalyzeFolder(const record::Closing& closing) {
-  SayIfDiskIsFull();
+  SayWhatEndedIt(closing);
   if (!closing.program_ended) StepBack();
+  std::error_code error;
+  if (!fs::exists(plan_.folder, error)) return kExitFine;
   if (record::LookInto(plan_.folder).files == 0) {
     if (!plan_.quiet) Say(WhyNothing(closing));
     return kExitFine;

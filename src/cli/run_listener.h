@@ -44,7 +44,8 @@ class RunListener : public record::SessionListener {
   void Say(std::string_view message);
   std::string StepsText(const record::Closing& closing) const;
   int AnalyzeFolder(const record::Closing& closing);
-  void SayIfDiskIsFull();
+  // What ended the recording of a process before its time, if anything did.
+  void SayWhatEndedIt(const record::Closing& closing);
   int Answer(const report::Report& report, const record::Closing& closing);
   std::string Summary(const report::Report& report, const record::Closing& closing) const;
   // Why there is nothing to answer from; one sentence.

@@ -73,6 +73,13 @@ void Control::AddLost(std::uint64_t lost) noexcept {
   if (slot_ != nullptr && lost > 0) slot_->lost.fetch_add(lost, std::memory_order_relaxed);
 }
 
+void Control::FileFailed(int error) noexcept {
+  std::uint32_t none = 0;
+  if (page_ == nullptr || error <= 0) return;
+  page_->file_error.compare_exchange_strong(none, static_cast<std::uint32_t>(error),
+                                            std::memory_order_relaxed);
+}
+
 bool Control::StopAsked() const noexcept {
   return page_ != nullptr && page_->stop.load(std::memory_order_relaxed) != 0;
 }

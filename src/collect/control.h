@@ -12,6 +12,8 @@ class Control {
  public:
   void Attach(const char* folder) noexcept;  // without a page everything below is quiet
   void Forked() noexcept { slot_ = nullptr; }
+  // The process's file could not be made, or written any more: errno. The first one is told.
+  void FileFailed(int error) noexcept;
   void Set(wire::ProcessState state) noexcept;
   void Steps(std::uint32_t steps, std::uint32_t window) noexcept;
   void AddLost(std::uint64_t lost) noexcept;

@@ -81,6 +81,11 @@ void OpenWindow() {
   for (std::size_t i = 0; i < g_source_count.load(); ++i) g_sources[i]->Open();
 }
 
+void FlushFile(bool everything) {
+  g_file->Flush(everything);
+  if (g_file->failed()) g_control.FileFailed(g_file->error_number());
+}
+
 void DrainAll(bool last) {
   const std::size_t count = g_source_count.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) g_sources[i]->Drain(*g_file, last);
@@ -123,7 +128,7 @@ void CloseWindow(wire::ProcessState after) {
     const std::lock_guard<SpinLock> guard(g_window_lock);
     TheWindow().Closed();
     number = TheWindow().number();
-    awaits_step = TheWindow().awaits_step();
+    awaits_step = TheWindow().awaits_step() && !g_file->failed();  // then none comes back
     // Whoever is told to stop wants the answer now; a window that is back soon leaves no time.
     if (after == wire::ProcessState::kClosed && !g_control.StopAsked() && !g_file->failed() &&
         TheWindow().closed_for_ns() > 2 * BareSteps::kGiveUpNs) {
@@ -145,7 +150,7 @@ void CloseWindow(wire::ProcessState after) {
                                                    : "");
   DrainAll(true);
   g_file->WriteAnchor();
-  g_file->Flush(true);
+  FlushFile(true);
   if (step_ns > 0) {
     const std::lock_guard<SpinLock> guard(g_window_lock);
     g_bare_steps.Begin(MonotonicNanos(), step_ns);
@@ -162,7 +167,7 @@ void LookAtBareSteps() {
   }
   EndTiming();
   g_notes.Drain(*g_file);
-  g_file->Flush(true);
+  FlushFile(true);
   g_control.Set(wire::ProcessState::kClosed);
 }
 
@@ -235,7 +240,7 @@ void* WriterMain(void*) {
       g_file->WriteAnchor();
       last_anchor = now;
     }
-    g_file->Flush(now - last_flush >= kFlushNanos);
+    FlushFile(now - last_flush >= kFlushNanos);
     if (now - last_flush >= kFlushNanos) last_flush = now;
   }
   if (g_recording.load()) CloseWindow(wire::ProcessState::kEnded);
@@ -244,7 +249,7 @@ void* WriterMain(void*) {
   WriteThreadNames(*g_file, true);
   DrainAll(true);
   g_file->WriteAnchor();
-  g_file->Flush(true);
+  FlushFile(true);
   g_control.Set(wire::ProcessState::kEnded);
   g_phase.store(Phase::kFinished, std::memory_order_release);
   Raise(g_finished);
@@ -291,6 +296,8 @@ bool StartRecorder() noexcept {
   new (g_window_memory) Window(window);
   g_file = new (std::nothrow) RunFile;
   if (g_file == nullptr || !g_file->Create(GetOptions().folder)) {
+    if (g_file != nullptr) g_control.FileFailed(g_file->error_number());
+    g_control.Set(wire::ProcessState::kEnded);
     g_phase.store(Phase::kFailed);
     return false;
   }
@@ -302,7 +309,7 @@ bool StartRecorder() noexcept {
         "was recorded, but the answer did not wait for it; start fewer, or one hone run each");
   }
   g_file->WriteAnchor();
-  g_file->Flush(true);
+  FlushFile(true);
   AddHostSources();
   OpenWindow();
   g_phase.store(Phase::kRunning, std::memory_order_release);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <new>
 
@@ -32,10 +33,14 @@ bool RunFile::Make(const char* path) noexcept {
       builders_[i].emplace(static_cast<wire::Table>(i));
     }
     Result<wire::FileWriter> created = wire::FileWriter::Create(path);
-    if (!created) return false;
+    if (!created) {
+      error_ = errno;
+      return false;
+    }
     file_.emplace(std::move(*created));
     return true;
   } catch (const std::bad_alloc&) {
+    error_ = ENOMEM;
     return false;
   }
 }

@@ -22,6 +22,9 @@ class RunFile final : public Output {
   // Writes builders of some size, or all of them.
   void Flush(bool everything) noexcept;
   void WriteAnchor() noexcept;
+  int error_number() const noexcept {
+    return error_ != 0 || !file_ ? error_ : file_->error_number();
+  }
   bool failed() const noexcept { return file_ && file_->status() != wire::WriteStatus::kOk; }
 
  private:
@@ -37,6 +40,7 @@ class RunFile final : public Output {
   // ended by a bad_alloc of ours.
   std::array<std::optional<wire::ChunkBuilder>, wire::kTableCount> builders_;
   std::uint32_t strings_written_ = 0;
+  int error_ = 0;  // errno of a file that could not be made
 };
 
 }  // namespace hone::collect

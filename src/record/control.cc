@@ -182,6 +182,10 @@ std::vector<SlotView> Control::Read() {
   return views;
 }
 
+int Control::FileError() const {
+  return static_cast<int>(page_->file_error.load(std::memory_order_relaxed));
+}
+
 void Control::Stop() { page_->stop.store(1, std::memory_order_release); }
 
 }  // namespace hone::record

@@ -50,6 +50,8 @@ class Control {
   std::vector<SlotView> Read();
   // Every window is to be closed now.
   void Stop();
+  // errno of the first process whose file could not be made, or written any more; 0: none.
+  int FileError() const;
 
  private:
   explicit Control(wire::ControlPage* page) : page_(page) {}

@@ -61,6 +61,7 @@ struct Session::Course {
 
   void StartAnalysis(Closing what) {
     closing = what;
+    closing.file_error = control.FileError();
     aborted = false;
     listener.Closed(closing);
     answered = answered || closing.full;
@@ -163,8 +164,8 @@ struct Session::Course {
       StartAnalysis(now);
     } else if (watch.awaits_step() && !std::exchange(told_start, true)) {
       Closing now = watch.closing();
-      now.full = options.timed;
-      now.awaits_step = !options.timed;
+      now.full = options.timed || control.FileError() != 0;  // no step would be recorded
+      now.awaits_step = !now.full;
       StartAnalysis(now);
     }
   }

@@ -57,7 +57,8 @@ struct ControlPage {
   std::atomic<std::uint32_t> magic;  // set last by the launcher
   std::atomic<std::uint32_t> stop;   // 1: the launcher wants every window closed now
   std::atomic<std::uint32_t> steps_wanted;
-  std::atomic<std::uint32_t> reserved;
+  // errno of the first process whose file could not be made, or written any more; 0: none.
+  std::atomic<std::uint32_t> file_error;
   // Taken in order, by compare-exchange on pid. Once all are, those of ended processes are taken
   // again, by compare-exchange on state from kEnded to kFree; beside 256 that live, one has none.
   ProcessSlot slots[kSlots];

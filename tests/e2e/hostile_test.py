@@ -125,12 +125,35 @@ class Hostile(harness.Case):
                                  out=self.folder / "gone")
         done = subprocess.run(line, capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn(b"was removed while the program ran", done.stderr)
 
     def test_a_limit_on_the_size_of_files(self):
         marks = self.script(harness.MARKS)
         done = self.run_hone(["sh", "-c", f"ulimit -f 8; {sys.executable} {marks} 3000"])
         self.assertEqual((done.returncode, done.stdout), (0, b"ready\ndone\n"), done.stderr)
+        self.assertIn(b"reached the limit of the size of files", done.stderr)
         self.opens(done.out)
+
+    def test_descriptors_of_the_recorder_that_are_taken_over(self):
+        program = self.script("""
+            import ctypes, os, sys, time
+            lib = ctypes.CDLL(os.environ["HONE_LIBRARY"])
+            assert lib.hone_start() == 0
+            os.dup2(2, 900)
+            os.closerange(3, 1000)
+            for _ in range(1500):
+                lib.hone_region_begin(b"forward", 3)
+                time.sleep(0.001)
+                lib.hone_region_end()
+                lib.hone_step()
+        """)
+        done = self.run_hone([sys.executable, program])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"cut short where the program closed its file", done.stderr)
+
+    def test_nothing_recorded_is_said_without_an_answer_too(self):
+        done = self.run_hone(["true"], ["--no-analyze"])
+        self.assertIn(b"nothing was recorded: neither", done.stderr)
 
     def test_a_full_disk(self):
         disk = self.folder / "disk"
