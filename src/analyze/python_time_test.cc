@@ -184,6 +184,8 @@ TEST(PythonTime, TheBusiestLineIsTheUsersOwn) {
   const auto model = frame(loop, "t.py(9): forward");
   const auto linear = frame(model, "/x/site-packages/torch/nn/modules/linear.py(130): forward");
   const auto relu = frame(model, "/x/site-packages/torch/nn/functional.py(17): relu");
+  const auto backward = frame(loop, "/x/site-packages/torch/_tensor.py(581): backward");
+  const auto engine = frame(backward, "/x/site-packages/torch/autograd/graph.py(823): run");
   const auto sample = [&](Nanos at, std::uint32_t where, trace::ThreadState state) {
     builder.Add(trace::SampleInput{at * 1000, 10'000, builder.ThreadFor(1, 1), where, state});
   };
@@ -192,11 +194,12 @@ TEST(PythonTime, TheBusiestLineIsTheUsersOwn) {
   sample(20, relu, ThreadState::kRunning);
   sample(30, loop, ThreadState::kRunning);
   for (Nanos at = 40; at < 90; at += 10) sample(at, loop, ThreadState::kWaiting);
+  for (Nanos at = 90; at < 140; at += 10) sample(at, engine, ThreadState::kRunning);
   const Trace trace = sketch.Finish();
   const auto facts = Measure(trace);
   EXPECT_EQ(facts->busiest_line, "t.py(9): forward");
   EXPECT_EQ(facts->busiest_samples, 2u);
-  EXPECT_EQ(facts->running_samples, 3u);
+  EXPECT_EQ(facts->running_samples, 8u);
 }
 
 // With steps, what runs before them (imports, loading) does not count.

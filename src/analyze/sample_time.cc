@@ -79,12 +79,21 @@ std::vector<PythonRow> Group(const trace::Trace& trace, const Column<StringId>& 
   return rows;
 }
 
-// Time of a library or a framework belongs to the line of the user that called it.
+// Autograd's door: every training loop has one line that most of its time is behind, and nothing is
+// to be learnt from it.
+bool IsBackward(const SourceFrame& frame) {
+  return frame.function == "backward" && (frame.file.ends_with("torch/_tensor.py") ||
+                                          frame.file.ends_with("torch/autograd/__init__.py"));
+}
+
+// Time of a library or a framework belongs to the line of the user that called it; that of a
+// backward pass to nobody's.
 void FindBusiest(const trace::Trace& trace, const CountedSamples& counts, PythonFacts& facts) {
   const StackFrames& frames = trace.stack_frames;
   std::vector<std::uint32_t> user(frames.size(), 0);  // innermost at or above; 0: none
   for (std::uint32_t f = 1; f < frames.size(); ++f) {
-    user[f] = IsUserFrame(ParseFrame(trace.Name(frames.place[f]))) ? f : user[frames.caller[f]];
+    const SourceFrame frame = ParseFrame(trace.Name(frames.place[f]));
+    user[f] = IsBackward(frame) ? 0 : IsUserFrame(frame) ? f : user[frames.caller[f]];
   }
   std::unordered_map<StringId, std::uint64_t> lines;
   for (std::size_t i = 0; i < trace.samples.size(); ++i) {

@@ -144,17 +144,19 @@ void TellComputation(const Case& the_case, const replay::Hotspot& hotspot, Findi
 void NamePause(const Case& the_case, const replay::Hotspot& hotspot, Finding& finding) {
   const bool between = hotspot.before != trace::kNoRow;
   finding.title = fmt::format(
-      "code outside operators runs {}before {} while nothing is launched",
+      "code outside operators runs {}before {}{}",
       between ? fmt::format("after {} and ", the_case.trace.HostName(hotspot.before)) : "",
-      the_case.trace.HostName(hotspot.after));
+      the_case.trace.HostName(hotspot.after),
+      the_case.trace.device.size() > 0 ? " while nothing is launched" : "");
   finding.confidence = Confidence::kLow;
   finding.where.push_back(PlaceOfPause(the_case, hotspot));
-  finding.remedy = the_case.trace.info.format == trace::Format::kHone
-                       ? "# which function it is: record for longer, or sample more often\n"
-                         "hone run --steps 200 -- ...\n"
-                       : "# which function it is: record again with\n"
-                         "torch.profiler.profile(..., with_stack=True)\n"
-                         "# or: py-spy top --pid PID\n";
+  finding.remedy =
+      the_case.trace.info.format == trace::Format::kHone
+          ? "# record for longer, or sample more often\n"
+            "hone run --steps 200 -- ...   # tells which function it is\n"
+          : "# record again with\n"
+            "torch.profiler.profile(..., with_stack=True)   # tells which function it is\n"
+            "# or: py-spy top --pid PID\n";
   if (2 * hotspot.computed_ns > hotspot.cut.gone_ns()) {
     TellComputation(the_case, hotspot, finding);
     return;
