@@ -51,7 +51,8 @@ CLI::Validator MemorySize() {
   CLI::Validator validator{std::string()};
   validator.operation([](std::string& value) -> std::string {
     if (ParseBytes(value) >= kLeastMemory) return {};
-    return fmt::format("{} is not a size of 4M or more; write 64M or 1G", Printable(value, false));
+    return fmt::format("{} is not a size from 4M to 900000G; write 64M or 1G",
+                       Printable(value, false));
   });
   return validator;
 }
@@ -62,8 +63,8 @@ CLI::Validator Seconds() {
     double number = -1;
     const char* const last = value.data() + value.size();
     const auto [end, error] = std::from_chars(value.data(), last, number);
-    if (error == std::errc() && end == last && number >= 0 && number < 1e9) return {};
-    return fmt::format("{} is not a number of seconds", Printable(value, false));
+    if (error == std::errc() && end == last && number > 0 && number < 1e9) return {};
+    return fmt::format("{} is not a number of seconds above 0", Printable(value, false));
   });
   return validator;
 }
@@ -135,9 +136,10 @@ void RunCommand::Declare(CLI::App& app) {
       ->option_text("FILE")
       ->check(CLI::ExistingFile)
       ->group("what to record");
-  app.add_option("--out", out_, "folder of the recording; without it a fresh hone-NAME-TIME here")
-      ->option_text("DIR")
-      ->group("other");
+  out_given_ = app.add_option("--out", out_,
+                              "folder of the recording; without it a fresh hone-NAME-TIME here")
+                   ->option_text("DIR")
+                   ->group("other");
   app.add_flag("--no-analyze", no_analyze_, "record only")->group("other");
   app.add_flag("--quiet", quiet_, "print no answer and no status; it is in the folder")
       ->group("other");
@@ -155,7 +157,7 @@ record::RecordOptions RunCommand::Options() const {
   options.least_seconds = steps_given_->count() > 0 ? 0 : kLeastSeconds;
   options.seconds = seconds_;
   options.all = all_;
-  options.every = static_cast<std::uint64_t>(every_);
+  options.every = static_cast<std::uint64_t>(every_.value_or(0));
   options.stack_hz = stack_hz_;
   options.memory_bytes = memory_.empty() ? 0 : ParseBytes(memory_);
   options.collect = fmt::format("{}", fmt::join(collect_, ","));
@@ -179,6 +181,14 @@ std::vector<std::pair<std::string, std::string>> RunCommand::Facts(
 int RunCommand::Run(Console& console) {
   if (command_.empty()) {
     Say(console, "nothing to run; write hone run -- python train.py");
+    return kExitUsage;
+  }
+  if (every_ == 0) {
+    Say(console, "--every 0 has no steps between windows; give 1 or more, or leave it out");
+    return kExitUsage;
+  }
+  if (out_given_->count() > 0 && out_.empty()) {
+    Say(console, "--out names no folder; give one, or leave it out for a fresh one");
     return kExitUsage;
   }
   if (steps_ == 0 && seconds_ == 0) {
@@ -232,7 +242,7 @@ int RunCommand::Run(Console& console) {
   plan.folder = *folder;
   plan.steps = options.steps;
   plan.exactly = options.least_seconds == 0;
-  plan.every = every_ > 0;
+  plan.every = every_.has_value();
   plan.all = all_;
   plan.quiet = quiet_;
   plan.analyze = !no_analyze_;

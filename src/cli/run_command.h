@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,9 @@ class RunCommand : public Verb {
       const record::Environment& environment) const;
 
   std::vector<std::string> command_;
-  CLI::Option* steps_given_ = nullptr;
-  std::int64_t steps_ = 30, every_ = 0, stack_hz_ = -1;
+  CLI::Option *steps_given_ = nullptr, *out_given_ = nullptr;
+  std::int64_t steps_ = 30, stack_hz_ = -1;
+  std::optional<std::int64_t> every_;
   double seconds_ = 0;
   std::string memory_;
   std::vector<std::string> collect_;

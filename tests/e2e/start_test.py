@@ -63,6 +63,14 @@ class Start(harness.Case):
         done = subprocess.run([harness.HONE, "run"], capture_output=True)
         self.assertEqual(done.returncode, 2)
 
+    def test_values_that_mean_nothing(self):
+        for options, words in ((["--every", "0"], b"--every 0"), (["--seconds", "0"], b"above 0"),
+                               (["--out", ""], b"--out names no folder"), (["--memory", "1M"], b"from 4M to 900000G")):
+            done = subprocess.run([harness.HONE, "run", *options, "--", "echo", "ran"], capture_output=True,
+                                  cwd=self.folder)
+            self.assertEqual((done.returncode, done.stdout), (2, b""), done.stderr)
+            self.assertIn(words, done.stderr)
+
     def test_limits_that_leave_no_room(self):
         """The program runs as without hone, which says why it does not record."""
         for limit, words in ((resource.RLIMIT_FSIZE, b"ulimit -f"), (resource.RLIMIT_NOFILE, b"ulimit -n")):
