@@ -78,7 +78,7 @@ class Kill(harness.Case):
             process = self.start_hone([sys.executable, script, str(path)], ["--all"])
             with open(path, "r+b") as file:
                 times = mmap.mmap(file.fileno(), 0)
-            first = harness.wait_for(lambda: struct.unpack_from("q", times)[0])
+            first = harness.wait_for(lambda seen=times: struct.unpack_from("q", seen)[0])
             time.sleep(max(0.0, moments.uniform(1.2, 2.2) - (time.monotonic_ns() - first) * 1e-9))
             program = self.program(process.pid)
             waited = self.waited_for_a_core(program)

@@ -130,7 +130,8 @@ class Windows(harness.Case):
             return int(found[1])
 
         def wakes():
-            return switches(launcher, "voluntary_") + switches(launcher, "nonvoluntary_"), [switches(task, "voluntary_") for task in ours()]
+            of_launcher = switches(launcher, "voluntary_") + switches(launcher, "nonvoluntary_")
+            return of_launcher, [switches(task, "voluntary_") for task in ours()]
         tasks, began, (launcher_before, before) = ours(), time.monotonic(), wakes()
         self.assertEqual(len(tasks), 1, "the sampler is gone")
         time.sleep(4)
