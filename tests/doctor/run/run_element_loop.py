@@ -2,7 +2,8 @@
 """Returns of an episode, element by element: two thousand operators of a microsecond in place of one."""
 import torch
 
-LABEL = {"first": "python-hotspot", "all": ["python-hotspot"], "says": "discounted", "fix": ["python-hotspot"]}
+LABEL = {"first": "python-hotspot", "all": ["python-hotspot"], "says": "discounted", "fix": ["python-hotspot"],
+         "steps": 300}
 GAMMA = 0.99
 
 
