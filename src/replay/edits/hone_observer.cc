@@ -20,6 +20,9 @@ namespace {
 // us a launch where a recorded call takes 7.1 us). Without a device: 0.3 us an operator.
 constexpr Range3 kHoneOpOfLaunch = {0.08, 0.16, 0.25}, kHoneLaunchOfLaunch = {0.2, 0.33, 0.45};
 constexpr Range3 kHoneOpNs = {150, 300, 600};
+// Without a device, of a stretch of code: where the same few operators of half a microsecond come
+// over and over, they and their records stay in the caches (docs/design/observer.md).
+constexpr Range3 kHoneMostOfCode = {0.2, 0.27, 0.4};
 // Where steps were timed after the window, the cost is as many times that as it takes to get there.
 // Seven programs on an H200 needed 0.87 to 1.24 times, one on a busy CPU 1.8; what needs more has
 // another reason.
@@ -67,7 +70,10 @@ class HoneObserver : public Edit {
     return UsualCostOf(task, guess);
   }
   double UsualCostOf(const Task& task, Guess guess) const {
-    if (launch_ns_ == 0) return kHoneOpNs.At(guess) * task.ops;
+    if (launch_ns_ == 0) {
+      return std::min(kHoneOpNs.At(guess) * task.ops,
+                      kHoneMostOfCode.At(guess) * static_cast<double>(task.duration_ns));
+    }
     const double launch = task.kind == TaskKind::kLaunch ? kHoneLaunchOfLaunch.At(guess) : 0;
     return (kHoneOpOfLaunch.At(guess) * task.ops + launch) * launch_ns_;
   }

@@ -44,6 +44,27 @@ TEST(HoneObserver, AHostBoundStepIsWhatWasTimed) {
   EXPECT_NEAR(BareStep(2, usual), usual, 0.001);
 }
 
+// Steps of 1 ms without a device, full of operators of `length` us, one after the other.
+Prediction BareHostStep(double length) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 6, 1000);
+  for (double at = 1000; at + length <= 7000; at += length) sketch.Op("aten::add", at, at + length);
+  sketch.builder().trace().info.format = trace::Format::kHone;
+  const Replayed replayed(std::move(sketch));
+  if (!replayed.built()) {
+    ADD_FAILURE() << replayed.why_not();
+    return {};
+  }
+  return WhatIf(replayed.model()).bare();
+}
+
+TEST(HoneObserver, OnAHostItCostsTimeAnOperatorAndOfTightLoopsAShare) {
+  EXPECT_NEAR(BareHostStep(20).likely_ns, 985'000, 5'000);
+  const Prediction tight = BareHostStep(0.5);
+  EXPECT_NEAR(tight.likely_ns, 730'000, 10'000);
+  EXPECT_GT(tight.low_ns, 500'000);  // something is left of every operator
+}
+
 TEST(HoneObserver, ItCostsNoMoreThanSoMuch) {
   EXPECT_GT(BareStep(2, 0.1), 0.7);        // another phase of the program, not the recorder
   EXPECT_NEAR(BareStep(2, 1.3), 1, 0.02);  // and it does not speed anything up

@@ -46,6 +46,10 @@ constexpr double kStillComputed = 0.25;
 constexpr Nanos kOwnCode = 200 * kMicrosecond;
 constexpr double kFrameworkShare = 0.05;
 
+// Of what a function takes, what the operators of a loop in it must take for the loop to be what is
+// wrong with it; and of its operators, those that must be of that loop.
+constexpr double kLoopIsTheReason = 1.0 / 3, kMostOfItsOperators = 0.5;
+
 // Of what code takes that goes over a list, what the calls of a list that grows must take.
 constexpr double kGrowthExplains = 0.5;
 
@@ -363,6 +367,20 @@ class PythonHotspot : public Edit {
   const Hotspot hotspot_;
 };
 
+// Whether what takes the function's time is calling the operators of this loop: then both are one
+// cause told twice, and which of the two estimates of it is larger is chance.
+bool IsLoopOf(const Model& model, const Hotspot& function, const Hotspot& loop) {
+  if (static_cast<double>(function.looped_ns) <
+      kLoopIsTheReason * static_cast<double>(function.cut.gone_ns())) {
+    return false;
+  }
+  std::uint64_t inside = 0;
+  for (const RowId row : loop.loop->rows) {
+    inside += function.cut.Contains(0, model.trace().host.start_ns[row]) ? 1 : 0;
+  }
+  return static_cast<double>(inside) >= kMostOfItsOperators * static_cast<double>(function.looped);
+}
+
 }  // namespace
 
 Known<Hotspot> FindHotspot(const Model& model) {
@@ -373,6 +391,7 @@ Known<Hotspot> FindHotspot(const Model& model) {
   const auto gone = [](const Known<Hotspot>& one) {
     return one ? static_cast<double>(one->cut.gone_ns()) : 0;
   };
+  if (between && loop && IsLoopOf(model, *between, *loop)) return loop;
   // A function whose own code takes the time is what is wrong with a loop around it; a list that
   // grows is what is wrong with who goes over it.
   const bool by_itself = between && 10 * between->looped_ns <= between->cut.gone_ns();

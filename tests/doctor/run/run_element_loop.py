@@ -2,8 +2,7 @@
 """Returns of an episode, element by element: two thousand operators of a microsecond in place of one."""
 import torch
 
-LABEL = {"first": "python-hotspot", "all": ["python-hotspot"], "says": "discounted", "fix": ["python-hotspot"],
-         "steps": 300}
+LABEL = {"first": "python-hotspot", "all": ["python-hotspot"], "says": "discounted", "fix": ["python-hotspot"]}
 GAMMA = 0.99
 
 
