@@ -52,6 +52,24 @@ TEST(Graph, ALargeTraceIsReplayedFromStepsNearTheirMean) {
   EXPECT_EQ(r.graph().first_step, 1u);
 }
 
+// Nothing else parts a CPU's steps: what comes after a pause must not be mixed with what came
+// before.
+TEST(Graph, WithoutADeviceStepsAndLongPausesPartTheCode) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 2, 10'000);
+  for (const double at : {1000, 11'000}) {
+    sketch.Op("aten::add", at + 100, at + 500).Op("aten::mul", at + 700, at + 900);
+    sketch.Op("aten::relu", at + 5000, at + 9500);  // 4.1 ms after it
+  }
+  const Replayed r(std::move(sketch));
+  ASSERT_TRUE(r.built()) << r.why_not();
+  std::vector<Nanos> lengths;
+  for (const Task& task : r.graph().tasks) lengths.push_back(task.duration_ns / kUs);
+  EXPECT_EQ(lengths, (std::vector<Nanos>{900, 4100, 5000, 900, 4100, 5000}));
+  EXPECT_EQ(r.graph().tasks[0].ops, 2u);
+  EXPECT_EQ(r.graph().tasks[1].ops, 0u);
+}
+
 // Lane 0 stands for no thread then.
 TEST(Graph, ATraceOfDeviceRecordsOnlyHasNobodyWhoWantsACore) {
   TraceSketch sketch;

@@ -27,6 +27,10 @@ constexpr Nanos kSlowLaunch = 12 * kMicrosecond;
 // cudaFree waits for the device; one that returns sooner found it idle.
 constexpr Nanos kWaitingFree = 50 * kMicrosecond;
 
+// Without calls a thread's code has no parts. A pause of this length is one of its own, so that
+// what comes after it is not mixed with what came before.
+constexpr Nanos kPause = kMillisecond;
+
 struct Rows {  // of one thread inside the window
   RowId first = 0, last = 0;
 };
@@ -99,6 +103,12 @@ class LaneWriter {
   }
 
   void Call(RowId row);
+
+  // What comes from here on is a task of its own; fetches stay whole.
+  void Cut(Nanos time) {
+    LeaveLoader(time);
+    if (loader_ == kNoRow) Fill(time);
+  }
 
   // Time up to `time` is code between calls, or the loader's.
   void Advance(Nanos time) {
@@ -262,6 +272,7 @@ struct ThreadPlan {
   std::size_t thread = 0;
   Rows rows;
   std::vector<Interval> activity;
+  std::vector<Nanos> cuts;  // sorted
 };
 
 // Outermost operators, calls outside operators, and fetches: what the thread does by itself.
@@ -280,6 +291,19 @@ std::vector<Interval> ActivityOf(const GraphInput& input, Rows rows,
   return activity;
 }
 
+// Where steps begin, and both ends of long pauses.
+std::vector<Nanos> CutsOf(const GraphInput& input, const std::vector<Interval>& activity) {
+  std::vector<Nanos> cuts;
+  for (const analyze::Step& step : input.steps.steps) cuts.push_back(step.host_span.begin_ns);
+  for (std::size_t i = 0; i + 1 < activity.size(); ++i) {
+    if (activity[i + 1].begin_ns - activity[i].end_ns < kPause) continue;
+    cuts.push_back(activity[i].end_ns);
+    cuts.push_back(activity[i + 1].begin_ns);
+  }
+  std::sort(cuts.begin(), cuts.end());
+  return cuts;
+}
+
 // Returns the task that begins with each handoff.
 std::vector<Place> WriteLane(const GraphInput& input, const DeviceIndex& index,
                              const ThreadPlan& plan, const std::vector<Handoff>& handoffs,
@@ -288,10 +312,13 @@ std::vector<Place> WriteLane(const GraphInput& input, const DeviceIndex& index,
   std::vector<Place> resumed;
   const trace::HostSlices& host = input.trace.host;
   LaneWriter writer(input, index, lane, draft);
-  std::size_t next = 0;
+  std::size_t next = 0, cut = 0;
   for (RowId i = plan.rows.first; i < plan.rows.last; ++i) {
     for (; next < handoffs.size() && handoffs[next].resume_ns <= host.start_ns[i]; ++next) {
       resumed.push_back(writer.Resume(handoffs[next]));
+    }
+    for (; cut < plan.cuts.size() && plan.cuts[cut] <= host.start_ns[i]; ++cut) {
+      writer.Cut(plan.cuts[cut]);
     }
     writer.Count(i);
     if (is_fetch[i] != 0) writer.Fetch(i);
@@ -343,8 +370,9 @@ void AddHostLanes(const GraphInput& input, const DeviceIndex& index, Draft& draf
   const RowId process = trace.threads[main].process;
   std::vector<ThreadPlan> plans;
   const auto add = [&](std::size_t thread) {
-    ThreadPlan plan{thread, RowsOf(trace, trace.threads[thread], draft.window), {}};
+    ThreadPlan plan{thread, RowsOf(trace, trace.threads[thread], draft.window), {}, {}};
     plan.activity = ActivityOf(input, plan.rows, is_fetch);
+    if (trace.device.size() == 0) plan.cuts = CutsOf(input, plan.activity);
     draft.lane_of_thread[thread] = static_cast<std::uint16_t>(plans.size());
     draft.lanes.push_back(
         {LaneKind::kThread, static_cast<std::uint32_t>(thread), draft.window.begin_ns});

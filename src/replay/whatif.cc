@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "replay/simulate.h"
+#include "replay/warm_code.h"
 
 namespace hone::replay {
 
@@ -72,13 +73,14 @@ const Known<std::unique_ptr<Edit>>& WhatIf::Find(std::string_view id) const {
 }
 
 Plan WhatIf::PlanFor(const std::vector<std::string_view>& ids, Guess guess, Guess observer) const {
-  Plan plan(model_.graph());
+  Plan bare(model_.graph());
+  if (const auto& recorder = Find(kObserver)) (*recorder)->Apply(model_, observer, bare);
+  Plan plan = bare;
   for (const EditInfo& info : AllEdits()) {
-    const bool is_observer = info.id == kObserver;
-    if (!is_observer && std::find(ids.begin(), ids.end(), info.id) == ids.end()) continue;
-    const Known<std::unique_ptr<Edit>>& edit = Find(info.id);
-    if (edit) (*edit)->Apply(model_, is_observer ? observer : guess, plan);
+    if (info.id == kObserver || std::find(ids.begin(), ids.end(), info.id) == ids.end()) continue;
+    if (const auto& edit = Find(info.id)) (*edit)->Apply(model_, guess, plan);
   }
+  KeepWarm(model_.graph(), bare, guess, plan);
   return plan;
 }
 

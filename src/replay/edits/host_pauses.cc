@@ -23,7 +23,7 @@ using trace::SliceKind;
 // dispatching one costs): drawing random numbers, casting or augmenting CPU tensors.
 constexpr Nanos kHostComputation = 10 * analyze::kDispatchPause;
 
-// A line that calls so many small operators a step does in a loop what one operator could do. No
+// A line that calls a small operator so many times a step does in a loop what one call could do. No
 // model has as many layers as that.
 constexpr double kLoopCalls = 200;
 
@@ -107,20 +107,23 @@ HostRowSet CalledInLoops(const Model& model) {
   HostRowSet in_loop(trace.host.size(), 0);
   if (trace.device.size() > 0) return in_loop;
   const analyze::CallSites sites(trace, model.lineage());
-  std::unordered_map<std::string_view, std::uint64_t> lines;  // calls
-  const auto counts = [&](RowId i) {
-    return model.lineage().top_op[i] == i && model.LaneOf(i) == 0 && model.InWindow(i);
-  };
+  std::unordered_map<std::string_view, std::uint64_t> lines;
+  std::unordered_map<std::uint64_t, std::uint64_t> calls;   // by line and operator
+  std::vector<std::uint64_t> called(trace.host.size(), 0);  // the key of each; 0: not from a line
   for (RowId i = 0; i < trace.host.size(); ++i) {
-    if (counts(i) && trace.host.duration_ns[i] <= analyze::kDispatchPause) ++lines[sites.Of(i)];
+    if (model.lineage().top_op[i] != i || model.LaneOf(i) != 0 || !model.InWindow(i)) continue;
+    const std::string_view line = sites.Of(i);
+    if (line.empty()) continue;
+    const std::uint64_t number = lines.try_emplace(line, lines.size() + 1).first->second;
+    called[i] = number << 32U | static_cast<std::uint32_t>(trace.host.name[i]);
+    // The few that took long were interrupted.
+    if (trace.host.duration_ns[i] <= analyze::kDispatchPause) ++calls[called[i]];
   }
   const double least = kLoopCalls * static_cast<double>(model.graph().steps);
   for (RowId i = 0; i < trace.host.size(); ++i) {
     const RowId top = model.lineage().top_op[i];
-    if (top == i && counts(i)) {
-      // The few that took long were interrupted.
-      const std::string_view line = sites.Of(i);
-      in_loop[i] = !line.empty() && static_cast<double>(lines[line]) >= least ? 1 : 0;
+    if (called[i] != 0) {
+      in_loop[i] = static_cast<double>(calls[called[i]]) >= least ? 1 : 0;
     } else if (top != kNoRow && top < i) {
       in_loop[i] = in_loop[top];
     }
