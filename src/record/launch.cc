@@ -17,13 +17,77 @@ namespace {
 // Where execvp looks without PATH (confstr(_CS_PATH) of glibc).
 constexpr const char* kDefaultPath = "/bin:/usr/bin";
 
-FoundProgram Missing(const std::string& name, int error) {
+std::string FirstBytes(const std::string& path, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const ssize_t got = fd < 0 ? 0 : ::pread(fd, text.data(), text.size(), 0);
+  if (fd >= 0) ::close(fd);
+  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  return text;
+}
+
+// Of a text that begins with "#!"; empty: it does not.
+std::string InterpreterOf(std::string_view head) {
+  if (head.rfind("#!", 0) != 0) return {};
+  const std::size_t start = head.find_first_not_of(" \t", 2);
+  const std::size_t end = head.find_first_of(" \t\n", start);
+  if (start == std::string_view::npos || end == std::string_view::npos) return {};
+  return std::string(head.substr(start, end - start));
+}
+
+bool IsFile(const std::string& path, struct stat& status) {
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// Of a file that is there and may not be executed by anybody; empty: it may.
+std::string NotExecutable(const std::string& path) {
+  struct stat status {};
+  if (!IsFile(path, status) || (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0) return {};
+  if (path.ends_with(".py")) {
+    return fmt::format("{}: is not executable; write -- python {}", path, path);
+  }
+  return fmt::format("{}: is not executable; chmod +x {}, or name the program that reads it", path,
+                     path);
+}
+
+std::string WhyNot(const std::string& path, int error) {
+  if (error == EISDIR) return fmt::format("{}: is a folder, not a program", path);
+  struct stat status {};
+  const bool is_there = IsFile(path, status);
+  if (error == ENOENT && !is_there) return fmt::format("{}: no such file", path);
+  if (error == ENOENT) {
+    // execve's word for what the file itself names.
+    const std::string interpreter = InterpreterOf(FirstBytes(path, 4096));
+    if (interpreter.empty()) {
+      return fmt::format("{}: cannot be started: the loader that it was linked for is not there",
+                         path);
+    }
+    return fmt::format("{}: cannot be started: {}, which its first line names, is not there", path,
+                       interpreter);
+  }
+  if (std::string why = NotExecutable(path); error == EACCES && !why.empty()) return why;
+  return fmt::format("{}: cannot be started: {}", path, std::strerror(error));
+}
+
+FoundProgram Missing(const std::string& path, int error) {
   FoundProgram found;
   found.exit_code = error == ENOENT || error == ENOTDIR ? kExitNotFound : kExitNotExecutable;
-  found.message = error == EISDIR
-                      ? fmt::format("{}: is a folder, not a program", name)
-                      : fmt::format("{}: cannot be started: {}", name, std::strerror(error));
+  found.message = WhyNot(path, error);
   return found;
+}
+
+// A name without a slash, which PATH does not have. A file of that name is often in the current
+// folder, where a shell does not look either.
+std::string NotInPath(const std::string& name) {
+  struct stat status {};
+  if (name.empty() || !IsFile(name, status)) {
+    return fmt::format("{}: no such program; is it in PATH?", name);
+  }
+  if (name.ends_with(".py")) {
+    return fmt::format("{}: is a script, not a program; write -- python {}", name, name);
+  }
+  return fmt::format("{}: no such program in PATH; for the file in this folder write ./{}", name,
+                     name);
 }
 
 // 0: a file that may be executed; else errno.
@@ -75,25 +139,16 @@ class Image {
   std::vector<char*> arguments_, environment_, shell_arguments_;
 };
 
-StartedProgram NotStarted(const std::string& name, int error) {
-  const FoundProgram why = Missing(name, error);
+StartedProgram NotStarted(const std::string& path, int error) {
+  const FoundProgram why = Missing(path, error);
   StartedProgram not_started;
   not_started.exit_code = why.exit_code;
   not_started.message = error == E2BIG ? fmt::format(
                                              "{}: cannot be started: the command line and the "
                                              "environment are too long for this system",
-                                             name)
+                                             path)
                                        : why.message;
   return not_started;
-}
-
-std::string FirstBytes(const std::string& path, std::size_t bytes) {
-  std::string text(bytes, '\0');
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const ssize_t got = fd < 0 ? 0 : ::pread(fd, text.data(), text.size(), 0);
-  if (fd >= 0) ::close(fd);
-  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
-  return text;
 }
 
 struct Closed {
@@ -144,11 +199,8 @@ Closed LookAt(const std::string& path) {
     }
     const std::string head = FirstBytes(program, 4096);
     if (head.rfind("\177ELF", 0) == 0) return ClosedElf(program, head);
-    if (head.rfind("#!", 0) != 0) return {};
-    const std::size_t start = head.find_first_not_of(" \t", 2);
-    const std::size_t end = head.find_first_of(" \t\n", start);
-    if (start == std::string::npos || end == std::string::npos) return {};
-    program = head.substr(start, end - start);
+    program = InterpreterOf(head);
+    if (program.empty()) return {};
   }
   return {};
 }
@@ -162,20 +214,20 @@ FoundProgram FindProgram(const std::string& name, const Variables& variables) {
   }
   const char* own = FindVariable(variables, "PATH");
   const std::string_view path = own == nullptr ? kDefaultPath : own;
-  int denied = 0;
+  std::string denied;
   for (std::size_t at = 0; !name.empty() && at <= path.size();) {
     const std::size_t end = std::min(path.find(':', at), path.size());
     const std::string folder(path.substr(at, end - at));
     const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
     const int error = CannotExecute(candidate);
     if (error == 0) return {candidate, 0, ""};
-    if (error == EACCES) denied = error;
+    if (error == EACCES && denied.empty()) denied = candidate;
     at = end + 1;
   }
-  if (denied != 0) return Missing(name, denied);
+  if (!denied.empty()) return Missing(denied, EACCES);
   FoundProgram none;
   none.exit_code = kExitNotFound;
-  none.message = fmt::format("{}: no such program; is it in PATH?", name);
+  none.message = NotInPath(name);
   return none;
 }
 
@@ -196,7 +248,7 @@ StartedProgram StartProgram(const std::string& path, const std::vector<std::stri
                             const ProgramStreams& streams) {
   const Image image(path, command, variables);
   int failed[2];
-  if (::pipe2(failed, O_CLOEXEC) != 0) return NotStarted(command[0], errno);
+  if (::pipe2(failed, O_CLOEXEC) != 0) return NotStarted(path, errno);
   const pid_t pid = ::fork();
   if (pid == 0) {
     if (streams.own_group) ::setpgid(0, 0);
@@ -213,7 +265,7 @@ StartedProgram StartProgram(const std::string& path, const std::vector<std::stri
   while (pid > 0 && ::read(failed[0], &error, sizeof error) < 0 && errno == EINTR) {
   }
   ::close(failed[0]);
-  if (error != 0) return NotStarted(command[0], error);
+  if (error != 0) return NotStarted(path, error);
   StartedProgram started;
   started.pid = pid;
   return started;
@@ -221,7 +273,7 @@ StartedProgram StartProgram(const std::string& path, const std::vector<std::stri
 
 StartedProgram BecomeProgram(const std::string& path, const std::vector<std::string>& command,
                              const Variables& variables, const InheritedSignals& signals) {
-  return NotStarted(command[0], Image(path, command, variables).Become(signals));
+  return NotStarted(path, Image(path, command, variables).Become(signals));
 }
 
 std::string WhyClosed(const std::string& path) { return LookAt(path).why; }

@@ -82,7 +82,28 @@ TEST_F(LaunchTest, WhatCannotStartSaysWhy) {
   const StartedProgram started = StartProgram(script, {script}, {}, CurrentSignals());
   EXPECT_EQ(started.pid, -1);
   EXPECT_EQ(started.exit_code, 127);
-  EXPECT_NE(started.message.find("bad"), std::string::npos);
+  EXPECT_EQ(started.message, script +
+                                 ": cannot be started: /no/such/interpreter, which its first line "
+                                 "names, is not there");
+}
+
+TEST_F(LaunchTest, WhatIsNoProgramSaysWhatToWrite) {
+  const std::string script = Put("train.py", "print()\n"), text = Put("notes", "hello");
+  const auto why = [](const std::string& name) { return FindProgram(name, {"PATH=/bin"}).message; };
+  EXPECT_EQ(why(script), script + ": is not executable; write -- python " + script);
+  EXPECT_EQ(why(text),
+            text + ": is not executable; chmod +x " + text + ", or name the program that reads it");
+  EXPECT_EQ(why(folder_.string()), folder_.string() + ": is a folder, not a program");
+  EXPECT_EQ(why("./no/such"), "./no/such: no such file");
+  EXPECT_EQ(FindProgram("notes", {"PATH=" + folder_.string()}).message, why(text));
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  EXPECT_EQ(why("train.py"), "train.py: is a script, not a program; write -- python train.py");
+  EXPECT_EQ(why("notes"),
+            "notes: no such program in PATH; for the file in this folder write ./notes");
+  EXPECT_EQ(why("nosuch"), "nosuch: no such program; is it in PATH?");
+  EXPECT_EQ(why(""), ": no such program; is it in PATH?");
+  fs::current_path(before);
 }
 
 TEST_F(LaunchTest, ProgramsThatNothingCanBeLoadedInto) {

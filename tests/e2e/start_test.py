@@ -52,8 +52,8 @@ class Start(harness.Case):
         plain = self.folder / "plain"
         plain.write_text("x")
         for command, code, words in ((["no-such-program"], 127, b"no such program"),
-                                     (["./no/such"], 127, b"No such file"),
-                                     ([plain], 126, b"Permission denied"),
+                                     (["./no/such"], 127, b"no such file"),
+                                     ([plain], 126, b"is not executable; chmod +x"),
                                      ([self.folder], 126, b"is a folder")):
             done = self.run_hone(command)
             self.assertEqual(done.returncode, code, done.stderr)
