@@ -2,6 +2,7 @@
 #include "cli/program.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -36,6 +37,24 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
 // "--jsno=x" -> "--jsno"
 std::string WithoutValue(const std::string& word) {
   return word.rfind("--", 0) == 0 ? word.substr(0, word.find('=')) : word;
+}
+
+// CLI11's own words for an option with too many values or none: "--steps: At Most 1 required but
+// received 2".
+std::string WrongCount(const CLI::App& where, const CLI::ArgumentMismatch& error) {
+  const std::string what = error.what();
+  const std::string name = what.substr(0, what.find(':'));
+  const CLI::Option* option = where.get_option_no_throw(name);
+  if (option == nullptr) return what;
+  const std::vector<std::string>& values = option->results();
+  if (values.size() > 1) {
+    return fmt::format("{} is given {} times, as {}; give it once", name, values.size(),
+                       fmt::join(values, " and as "));
+  }
+  const std::vector<std::string> choices = ChoicesOf(*option);
+  return fmt::format("{} stands without a value; {} {}", name, choices.empty() ? "write" : "one of",
+                     choices.empty() ? fmt::format("{} {}", name, option->get_option_text())
+                                     : fmt::format("{}", fmt::join(choices, ", ")));
 }
 
 }  // namespace
@@ -143,7 +162,9 @@ int Program::Parse(const std::vector<std::string>& arguments, Console& console) 
     for (const std::string& word : where.remaining()) {
       if (word.size() > 1 && word[0] == '-' && word != "--") return Unknown(where, word, console);
     }
-    const std::string what = Printable(error.what(), false);
+    const auto* const count = dynamic_cast<const CLI::ArgumentMismatch*>(&error);
+    const std::string what =
+        Printable(count == nullptr ? error.what() : WrongCount(where, *count), false);
     const std::string see =
         fmt::format("; see hone {}--help", chosen.empty() ? "" : where.get_name() + " ");
     console.err << fmt::format("hone: {}{}\n", what, what.ends_with('?') ? "" : see);

@@ -126,6 +126,36 @@ TEST_F(ProgramTest, UsageErrorsSuggestAndExitTwo) {
   EXPECT_EQ(RunHone({}).code, 2);
 }
 
+// Every option of every verb that takes one value, so that no verb is left to CLI11's words.
+TEST_F(ProgramTest, OptionsThatAreGivenTwiceOrWithoutAValue) {
+  EXPECT_EQ(RunHone({"run", "--steps", "3", "--steps=5", "--", "ls"}).err,
+            "hone: --steps is given 2 times, as 3 and as 5; give it once; see hone run --help\n");
+  EXPECT_EQ(RunHone({"run", "--steps"}).err,
+            "hone: --steps stands without a value; write --steps N; see hone run --help\n");
+  EXPECT_EQ(RunHone({"analyze", trace_, "--table=ops", "--color"}).err,
+            "hone: --color stands without a value; one of auto, always, never; see hone analyze "
+            "--help\n");
+  Program program;
+  for (const auto& verb : program.verbs()) {
+    for (const CLI::Option* option : program.AppOf(*verb).get_options()) {
+      const bool takes_one = option->get_items_expected_max() == 1 && !option->get_positional() &&
+                             option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+      if (!takes_one) continue;
+      const std::string name = option->get_name();
+      // Values are looked at first, so they must be good ones.
+      const std::vector<std::string> choices = ChoicesOf(*option);
+      std::string good = choices.empty() ? "4" : choices[0];
+      if (name == "--memory") good = "64M";
+      if (option->get_option_text() == "FILE") good = trace_;
+      const Answer answer = RunHone({verb->info().name, name + "=" + good, name + "=" + good});
+      EXPECT_EQ(answer.code, 2) << name;
+      EXPECT_EQ(answer.err, fmt::format("hone: {} is given 2 times, as {} and as {}; give it once; "
+                                        "see hone {} --help\n",
+                                        name, good, good, verb->info().name));
+    }
+  }
+}
+
 TEST_F(ProgramTest, SortsByTheWordsOfTheIssueAndBackwards) {
   EXPECT_EQ(RunHone({"analyze", trace_, "--table", "ops", "--sort", "self_device"}).code, 0);
   const Answer down = RunHone({"analyze", trace_, "--table", "steps", "--csv", "--sort", "number"});
