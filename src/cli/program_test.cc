@@ -108,8 +108,9 @@ TEST_F(ProgramTest, UsageErrorsSuggestAndExitTwo) {
       {{"run", "--steps", "3", "--"},
        "hone run: nothing to run; write hone run -- python train.py\n"},
       {{"run", "--memory", "12", "ls"},
-       "hone: --memory: 12 is not a size from 4M to 900000G; write 64M or 1G; see hone run "
-       "--help\n"},
+       "hone: --memory: 12 is not a size from 4M to 64G; write 64M or 1G; see hone run --help\n"},
+      {{"run", "--memory", "65G", "ls"},
+       "hone: --memory: 65G is not a size from 4M to 64G; write 64M or 1G; see hone run --help\n"},
       {{"run", "--collect", "opps", "ls"}, "hone: --collect: no value opps; did you mean ops?\n"},
       {{"help", "idel"}, "hone: no help on idel; did you mean hone help idle?\n"},
       {{trace_}, "hone: unknown verb " + trace_ + "; to analyze it: hone analyze " + trace_ + "\n"},

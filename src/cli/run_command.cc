@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "cli/run_listener.h"
 #include "record/control.h"
+#include "record/environment.h"
 #include "record/installation.h"
 #include "record/launch.h"
 #include "record/limits.h"
@@ -44,15 +45,13 @@ std::uint64_t ParseBytes(const std::string& text) {
 // machine, and rules that count those fall silent. A second has a hundred and ten.
 constexpr double kLeastSeconds = 1;
 
-// A process needs some for each of its threads; below this every source would drop.
-constexpr std::uint64_t kLeastMemory = 4U << 20;
-
 CLI::Validator MemorySize() {
   CLI::Validator validator{std::string()};
   validator.operation([](std::string& value) -> std::string {
-    if (ParseBytes(value) >= kLeastMemory) return {};
-    return fmt::format("{} is not a size from 4M to 900000G; write 64M or 1G",
-                       Printable(value, false));
+    const std::uint64_t bytes = ParseBytes(value);
+    if (bytes >= record::kLeastMemory && bytes <= record::kMostMemory) return {};
+    return fmt::format("{} is not a size from {}M to {}G; write 64M or 1G", Printable(value, false),
+                       record::kLeastMemory >> 20, record::kMostMemory >> 30);
   });
   return validator;
 }

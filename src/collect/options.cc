@@ -46,8 +46,7 @@ void ReadOptions() noexcept {
   std::uint32_t all = 0;
   Read(wire::kEnvAll, 0, 1, all);
   g_options.all = all != 0;
-  // Less than 4 MiB holds not even one block a thread and one buffer for CUPTI.
-  Read(wire::kEnvMemory, 4 << 20, 64e9, g_options.memory_bytes);
+  Read(wire::kEnvMemory, wire::kLeastMemory, wire::kMostMemory, g_options.memory_bytes);
   Read(wire::kEnvStackRate, 0, 10000, g_options.stack_hz);
 }
 

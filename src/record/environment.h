@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "record/installation.h"
+#include "wire/control_page.h"
 
 namespace hone::record {
+
+using wire::kLeastMemory, wire::kMostMemory;
 
 // What to record. Zero or empty: the recorder's own default (wire/control_page.h).
 struct RecordOptions {

@@ -21,6 +21,10 @@ inline constexpr const char* kEnvEvery = "HONE_EVERY";  // steps between windows
 // Seconds that a program without steps is recorded (30); for tests.
 inline constexpr const char* kEnvWithoutSteps = "HONE_TEST_SECONDS_WITHOUT_STEPS";
 inline constexpr const char* kEnvMemory = "HONE_MEMORY_BYTES";  // the recorder's buffers (64 MiB)
+// Less holds not even one block a thread and one buffer for CUPTI: every source would drop. More
+// than the most no tenth of a second fills, after which it is written out.
+inline constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
+inline constexpr std::uint64_t kMostMemory = std::uint64_t{64} << 30;
 inline constexpr const char* kEnvStackRate = "HONE_STACK_HZ";   // Python samples a second (100)
 // Comma-separated: ops, memory, cuda, nvtx, nccl, python, loader, shapes. Unset: all.
 inline constexpr const char* kEnvCollect = "HONE_COLLECT";
