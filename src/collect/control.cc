@@ -34,7 +34,6 @@ void Control::Attach(const char* folder) noexcept {
   if (slot_ == nullptr) return;
   slot_->steps.store(0, std::memory_order_relaxed);
   slot_->window.store(0, std::memory_order_relaxed);
-  slot_->lost.store(0, std::memory_order_relaxed);
   Set(wire::ProcessState::kFollowing);
 }
 
@@ -67,10 +66,6 @@ void Control::Steps(std::uint32_t steps, std::uint32_t window) noexcept {
   if (slot_ == nullptr) return;
   slot_->steps.store(steps, std::memory_order_relaxed);
   slot_->window.store(window, std::memory_order_relaxed);
-}
-
-void Control::AddLost(std::uint64_t lost) noexcept {
-  if (slot_ != nullptr && lost > 0) slot_->lost.fetch_add(lost, std::memory_order_relaxed);
 }
 
 void Control::FileFailed(int error) noexcept {

@@ -16,7 +16,6 @@ class Control {
   void FileFailed(int error) noexcept;
   void Set(wire::ProcessState state) noexcept;
   void Steps(std::uint32_t steps, std::uint32_t window) noexcept;
-  void AddLost(std::uint64_t lost) noexcept;
 
   // There is a page, and 256 processes have all of it: `hone run` does not see this one.
   bool crowded_out() const noexcept { return page_ != nullptr && slot_ == nullptr; }

@@ -168,7 +168,6 @@ std::vector<SlotView> Control::Read() {
     view.state = static_cast<wire::ProcessState>(state);
     view.steps = slot.steps.load(std::memory_order_relaxed);
     view.window = slot.window.load(std::memory_order_relaxed);
-    view.lost = slot.lost.load(std::memory_order_relaxed);
     view.alive = view.state != wire::ProcessState::kEnded && !IsGone(view.pid);
     views.push_back(view);
     if (view.alive) {

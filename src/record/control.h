@@ -32,7 +32,6 @@ struct SlotView {
   std::uint32_t pid = 0;
   wire::ProcessState state = wire::ProcessState::kFree;
   std::uint32_t steps = 0, window = 0;
-  std::uint64_t lost = 0;
   bool alive = false;  // the process has not ended, and is no zombie
 };
 

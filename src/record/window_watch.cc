@@ -39,7 +39,6 @@ Closing ClosingOf(const std::vector<SlotView>& slots) {
   Closing closing;
   for (const SlotView& slot : slots) {
     ++closing.processes;
-    closing.lost += slot.lost;
     closing.window = std::max(closing.window, slot.window);
     if (slot.steps == 0) continue;
     closing.steps = closing.steps == 0 ? slot.steps : std::min(closing.steps, slot.steps);

@@ -23,7 +23,6 @@ struct Closing {
   std::uint32_t window = 0;     // the latest window that closed; 0: none
   std::uint32_t steps = 0;      // steady ones recorded in it: the least of those that counted any
   std::uint32_t processes = 0;  // that recorded
-  std::uint64_t lost = 0;       // records dropped, of all processes
   int file_error = 0;           // errno: a process could not make its file, or not write on
   bool program_ended = false;
   bool full = false;         // the answer is asked for; else a line

@@ -25,7 +25,7 @@ inline constexpr const char* kEnvMemory = "HONE_MEMORY_BYTES";  // the recorder'
 // than the most no tenth of a second fills, after which it is written out.
 inline constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t kMostMemory = std::uint64_t{64} << 30;
-inline constexpr const char* kEnvStackRate = "HONE_STACK_HZ";   // Python samples a second (100)
+inline constexpr const char* kEnvStackRate = "HONE_STACK_HZ";  // Python samples a second (100)
 // Comma-separated: ops, memory, cuda, nvtx, nccl, python, loader, shapes. Unset: all.
 inline constexpr const char* kEnvCollect = "HONE_COLLECT";
 inline constexpr const char* kEnvLibrary = "HONE_LIBRARY";  // absolute path of libhone_collect.so
@@ -52,7 +52,6 @@ struct ProcessSlot {
   std::atomic<std::uint32_t> state;   // ProcessState
   std::atomic<std::uint32_t> steps;   // steady ones recorded in this window
   std::atomic<std::uint32_t> window;  // number of the window it is in or has closed, from 1
-  std::atomic<std::uint64_t> lost;    // records it dropped
 };
 
 struct ControlPage {
@@ -67,6 +66,6 @@ struct ControlPage {
   // again, by compare-exchange on state from kEnded to kFree; beside 256 that live, one has none.
   ProcessSlot slots[kSlots];
 };
-static_assert(sizeof(ProcessSlot) == 24);
+static_assert(sizeof(ProcessSlot) == 16);
 
 }  // namespace hone::wire
