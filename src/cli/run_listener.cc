@@ -2,6 +2,7 @@
 #include "cli/run_listener.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -49,19 +50,22 @@ std::string Shown(const std::string& folder) {
   return inside && relative != "." ? relative.string() : folder;
 }
 
-// Written beside and renamed: a reader never sees half of it.
-Status WriteFile(const std::string& path, const std::function<Status(std::ostream&)>& write) {
+// Between the two processes: what was said here need not be said of the next window.
+constexpr int kExitNotKept = 100;
+
+// Written beside and renamed: a reader never sees half of it. 0, or errno.
+int WriteFile(const std::string& path, const std::function<Status(std::ostream&)>& write) {
   const std::string beside = path + ".part";
+  errno = 0;
   std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  if (file) {
-    HONE_RETURN_IF_ERROR(write(file));
-    file.close();
-  }
-  if (file && ::rename(beside.c_str(), path.c_str()) == 0) return Ok();
-  const std::string why = std::strerror(errno);
+  bool written = file.is_open() && write(file).has_value();
+  if (written) file.close();
+  written = written && file && ::rename(beside.c_str(), path.c_str()) == 0;
+  if (written) return 0;
+  const int why = errno;
   std::error_code ignored;
   fs::remove(beside, ignored);
-  return Error(fmt::format("{}: cannot be written: {}", path, why));
+  return why == 0 ? EIO : why;
 }
 
 // Neither operators nor device work nor steps: a screen of what is missing would help nobody.
@@ -173,14 +177,17 @@ int RunListener::Answer(const report::Report& report, const record::Closing& clo
   report::Style plain;
   int code = kExitFine;
   std::string files;
+  std::vector<std::string> missing;
+  int why = 0;
   const auto keep = [&](const char* name, const std::function<Status(std::ostream&)>& write) {
-    const Status written = WriteFile(plan_.folder + "/" + name, write);
-    if (written) {
+    const int error = WriteFile(plan_.folder + "/" + name, write);
+    if (error == 0) {
       files += std::string(name) + ", ";
       return;
     }
-    Say(written.error().message());
-    code = kExitFailed;
+    missing.emplace_back(name);
+    why = error;
+    code = kExitNotKept;
   };
   keep("report.json", [&](std::ostream& out) { return report::WriteJson(report, {}, out); });
   keep("report.txt", [&](std::ostream& out) {
@@ -190,6 +197,13 @@ int RunListener::Answer(const report::Report& report, const record::Closing& clo
   keep("report.html", [&](std::ostream& out) {
     return report::WritePage(report, {"hone analyze " + shown_folder_}, out);
   });
+  if (!missing.empty() && !said_not_kept_) {
+    Say(fmt::format("{} cannot be written into {}: {}; {}", fmt::join(missing, " and "),
+                    shown_folder_, std::strerror(why),
+                    why == EFBIG
+                        ? "raise the limit of the size of files (ulimit -f)"
+                        : "the recording is kept; to read it: hone analyze " + shown_folder_));
+  }
   if (plan_.quiet) return code;
   if (closing.awaits_step) return code;
   if (!closing.full) {
@@ -297,6 +311,8 @@ void RunListener::Analyzed(const record::Closing& closing, int status, bool abor
     const bool memory = WTERMSIG(status) == SIGKILL;
     Say(fmt::format("the analysis was killed by SIG{}{}; {}", SignalName(WTERMSIG(status)),
                     memory ? " (out of memory?)" : "", later));
+  } else {
+    said_not_kept_ = said_not_kept_ || WEXITSTATUS(status) == kExitNotKept;
   }
   static_cast<void>(closing);
 }

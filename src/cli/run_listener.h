@@ -56,6 +56,7 @@ class RunListener : public record::SessionListener {
   Console& console_;
   const std::string shown_folder_;  // as the user would type it
   StatusLine line_;
+  bool said_not_kept_ = false;  // that reports of an earlier answer could not be written
 };
 
 }  // namespace hone::cli
