@@ -48,7 +48,23 @@ Closing ClosingOf(const std::vector<SlotView>& slots) {
 
 }  // namespace
 
-void WindowWatch::Look(const std::vector<SlotView>& slots, Time now) {
+std::vector<SlotView> WindowWatch::CountedOn(std::vector<SlotView> slots) {
+  const bool all_ended = std::none_of(slots.begin(), slots.end(), [&](const SlotView& slot) {
+    return slot.state != ProcessState::kEnded && slot.window > 0 && before_.contains(slot.pid);
+  });
+  if (all_ended && !before_.empty()) windows_before_ = closed_window_;
+  for (SlotView& slot : slots) {
+    if (slot.window == 0) {
+      before_.erase(slot.pid);  // it ran exec, or waits for its first step
+      continue;
+    }
+    slot.window += before_.try_emplace(slot.pid, windows_before_).first->second;
+  }
+  return slots;
+}
+
+void WindowWatch::Look(const std::vector<SlotView>& raw, Time now) {
+  const std::vector<SlotView> slots = CountedOn(raw);
   status_ = StatusOf(slots);
   closing_ = ClosingOf(slots);
   recording_ = std::any_of(slots.begin(), slots.end(), Records);

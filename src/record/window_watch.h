@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "record/control.h"
@@ -33,7 +34,7 @@ class WindowWatch {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  void Look(const std::vector<SlotView>& slots, Time now);
+  void Look(const std::vector<SlotView>& raw, Time now);
 
   // The latest window that is over for every process: some process closed it, none is still
   // counting steps in it, and those that follow have had time to close too. 0: none.
@@ -51,6 +52,9 @@ class WindowWatch {
   Closing closing() const { return closing_; }
 
  private:
+  // Every process counts its windows from 1. Those of trainers that start when all that stepped
+  // before them have ended (an elastic restart) come after the windows of these.
+  std::vector<SlotView> CountedOn(std::vector<SlotView> slots);
   void Close(std::uint32_t closed, const std::vector<SlotView>& slots, Time now);
 
   RecordingStatus status_;
@@ -59,6 +63,8 @@ class WindowWatch {
   bool recording_ = false, settled_ = false, awaits_step_ = false;
   std::uint32_t waiting_window_ = 0;  // closed for those that count steps, not yet for the others
   Time waiting_since_{}, closed_since_{};
+  std::unordered_map<std::uint32_t, std::uint32_t> before_;  // pid: windows before its first
+  std::uint32_t windows_before_ = 0;                         // of who starts to step now
 };
 
 }  // namespace hone::record

@@ -41,6 +41,37 @@ TEST_F(WindowWatchTest, OneProcess) {
   EXPECT_TRUE(watch_.settled());
 }
 
+TEST_F(WindowWatchTest, TrainersThatStartAgainCountOn) {
+  Look({Slot(1, ProcessState::kClosed, 30, 3), Slot(2, ProcessState::kClosed, 30, 3)});
+  EXPECT_EQ(watch_.closed_window(), 3U);
+  // The restart: one was killed in its fourth window. The new ones need not start together.
+  const SlotView ended = Slot(1, ProcessState::kEnded, 12, 4);
+  const SlotView killed = Slot(2, ProcessState::kStepping, 12, 4, false);
+  Look({ended, killed, Slot(3, ProcessState::kFollowing, 0, 0)});
+  const SlotView reaped = Slot(2, ProcessState::kEnded, 12, 4);
+  Look({ended, reaped, Slot(3, ProcessState::kStepping, 1),
+        Slot(4, ProcessState::kFollowing, 0, 0)});
+  EXPECT_EQ(watch_.closed_window(), 3U);
+  EXPECT_EQ(watch_.status().window, 4U);
+  Look({ended, reaped, Slot(3, ProcessState::kStepping, 9), Slot(4, ProcessState::kStepping, 1)});
+  EXPECT_EQ(watch_.status().window, 4U);
+  Look({ended, reaped, Slot(3, ProcessState::kClosed, 30), Slot(4, ProcessState::kStepping, 29)});
+  EXPECT_EQ(watch_.closed_window(), 3U);
+  Look({ended, reaped, Slot(3, ProcessState::kClosed, 30), Slot(4, ProcessState::kClosed, 30)});
+  EXPECT_EQ(watch_.closed_window(), 4U);
+  Look({ended, reaped, Slot(3, ProcessState::kClosed, 30, 2),
+        Slot(4, ProcessState::kClosed, 30, 2)});
+  EXPECT_EQ(watch_.closed_window(), 5U);
+}
+
+// One that only joins (an evaluation beside the training) is no restart: its windows are not new.
+TEST_F(WindowWatchTest, WhoStartsBesideATrainerCountsWithIt) {
+  Look({Slot(1, ProcessState::kClosed, 30, 3)});
+  Look({Slot(1, ProcessState::kClosed, 30, 3), Slot(2, ProcessState::kStepping, 5)});
+  Look({Slot(1, ProcessState::kClosed, 30, 3), Slot(2, ProcessState::kClosed, 30)});
+  EXPECT_EQ(watch_.closed_window(), 3U);
+}
+
 TEST_F(WindowWatchTest, WhatFollowsTheLastStepIsTimedFirst) {
   Look({Slot(1, ProcessState::kTiming, 30), Slot(2, ProcessState::kClosed, 0)});
   EXPECT_TRUE(watch_.recording());

@@ -69,6 +69,17 @@ class Windows(harness.Case):
             self.assertRegex(line, r"^hone: window \d+: ")
         self.answer(done)
 
+    def test_every_goes_on_with_a_trainer_that_starts_again(self):
+        marks = self.script(harness.MARKS)
+        again = f"for i in 1 2; do RANK=0 WORLD_SIZE=1 {sys.executable} {marks} 1000; done"
+        done = self.run_hone(["sh", "-c", again], ["--steps", "20", "--every", "400"])
+        told = [int(n) for n in re.findall(rb"^hone: window (\d+): ", done.stderr, re.M)]
+        self.assertGreater(max(told, default=0), 3, done.stderr)
+        first, second = sorted(self.processes(done.out), key=lambda path: path.stat().st_mtime)
+        # The answer is about the one that runs now.
+        self.assertNotEqual(first.name, second.name)
+        self.assertIn(second.name, self.answer(done)["trace"]["path"])
+
     # Operators for so many seconds, as a model that loads; then so many steps; then neither.
     LATE = """
         import sys, time, torch

@@ -21,13 +21,13 @@ using wire::Table;
 // One process's file, with ticks that are nanoseconds of the monotonic clock unless told otherwise.
 class Recording {
  public:
-  Recording(const std::string& folder, std::int64_t pid, std::int64_t ppid)
+  Recording(const std::string& folder, std::int64_t pid, std::int64_t ppid, std::int64_t began = 0)
       : writer_(wire::FileWriter::Create(folder + "/process-" + std::to_string(pid) + ".hone")
                     .value()) {
     Info("pid", std::to_string(pid));
     Info("ppid", std::to_string(ppid));
-    Clock(0, 0, 1'000'000'000'000);
-    Clock(1'000'000, 1'000'000, 1'000'001'000'000);
+    Clock(began, began, 1'000'000'000'000 + began);
+    Clock(began + 1'000'000, began + 1'000'000, 1'000'001'000'000 + began);
   }
   Recording& Info(const std::string& key, const std::string& value) {
     return Row(Table::kInfo, key, value);
@@ -371,6 +371,26 @@ TEST_F(HoneTest, AFolderStandsForItsRanks) {
   const auto alone = LoadHone(folder_ + "/process-30.hone");
   ASSERT_TRUE(alone);
   EXPECT_EQ(alone->host.size(), 50u);
+}
+
+// Ranks that an elastic launcher starts again: the later ones are the job, as soon as a window of
+// theirs was closed in order, however much the ones before them did.
+TEST_F(HoneTest, ARankThatWasStartedAgainStandsForItself) {
+  const auto record = [&](std::int64_t pid, std::int64_t began, int operators, const char* cut) {
+    Recording rank(folder_, pid, 5, began);
+    rank.Info("rank", "0").Info("world_size", "1");
+    const std::int64_t add = rank.Name("aten::add");
+    rank.Mark(began, wire::MarkKind::kWindowOpen);
+    for (int i = 0; i < operators; ++i) rank.Op(pid, began + 100 + i * 10, 5, add);
+    rank.Mark(began + 900'000, wire::MarkKind::kWindowClose, cut);
+  };
+  record(20, 0, 50, "");
+  record(21, 5'000'000, 20, "the process ends");
+  EXPECT_EQ(Found(), (std::vector<std::string>{"process-20.hone"}));
+  record(22, 9'000'000, 20, "");
+  EXPECT_EQ(Found(), (std::vector<std::string>{"process-22.hone"}));
+  record(23, 9'500'000, 30, "");  // beside it: the busier one
+  EXPECT_EQ(Found(), (std::vector<std::string>{"process-23.hone"}));
 }
 
 // What a program starts by multiprocessing goes by the program's name.

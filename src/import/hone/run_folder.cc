@@ -70,13 +70,30 @@ bool Busier(const ProcessFile& a, const ProcessFile& b) {
   return a.sample_rows > b.sample_rows;
 }
 
+// Whether `later` took the place of `before`, of the same rank, that had ended: an elastic restart.
+// What a recorder saw of it must be worth an answer: a window that was closed in order.
+bool TookThePlaceOf(const ProcessFile& later, const ProcessFile& before) {
+  if (later.IsLoaderWorker() || !later.clock.has_anchor() || !before.clock.has_anchor()) {
+    return false;
+  }
+  if (later.clock.first_ns() <= before.clock.last_ns()) return false;
+  return std::any_of(later.marks.begin(), later.marks.end(), [](const Mark& mark) {
+    return mark.kind == wire::MarkKind::kWindowClose && mark.text.empty();
+  });
+}
+
+bool LeadsBefore(const ProcessFile& a, const ProcessFile& b) {
+  if (TookThePlaceOf(a, b)) return true;
+  return !TookThePlaceOf(b, a) && Busier(a, b);
+}
+
 std::vector<std::size_t> LeadersByRank(const std::vector<ProcessFile>& files) {
   std::map<std::int64_t, std::size_t> leaders;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::int64_t rank = files[i].Number("rank");
     if (rank < 0) continue;
     const auto [found, added] = leaders.try_emplace(rank, i);
-    if (!added && Busier(files[i], files[found->second])) found->second = i;
+    if (!added && LeadsBefore(files[i], files[found->second])) found->second = i;
   }
   std::vector<std::size_t> result;
   for (const auto& [rank, leader] : leaders) {
