@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "analyze/slice_times.h"
 #include "analyze/source_frame.h"
 #include "base/text.h"
 #include "replay/edits/edits.h"
@@ -122,14 +123,11 @@ std::vector<RowId> FindMakers(const Model& model) {
 // What a stack takes is what operators take that do nothing else.
 void FindStacks(const Model& model, Roles& roles, AnomalyMode& found) {
   const trace::HostSlices& host = model.trace().host;
-  std::vector<Nanos> self(host.duration_ns.begin(), host.duration_ns.end());
+  const std::vector<Nanos> self = analyze::SelfTimes(model.trace());
   for (RowId i = 0; i < host.size(); ++i) {
     found.formats_stacks =
         found.formats_stacks ||
         (roles.Of(i) == Role::kFormat && model.InWindow(i) && model.lineage().op[i] != kNoRow);
-    const RowId parent = host.parent[i];
-    const RowId around = parent == kNoRow ? kNoRow : model.lineage().op[parent];
-    if (host.kind[i] == SliceKind::kOp && around != kNoRow) self[around] -= host.duration_ns[i];
   }
   const std::vector<RowId> makers = FindMakers(model);
   Nanos total = 0, free = 0;

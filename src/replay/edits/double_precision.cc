@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "analyze/flops.h"
+#include "analyze/slice_times.h"
 #include "base/text.h"
 #include "replay/edits/edits.h"
 
@@ -63,13 +64,11 @@ bool IsConvolution(std::string_view op) { return op.find("conv") != std::string_
 void LookAtHost(const Model& model, const std::vector<bool>& is_double, DoublePrecision& found) {
   const trace::HostSlices& host = model.trace().host;
   std::vector<RowId> owner(host.size(), kNoRow);  // outermost operator on float64 around it
-  std::vector<Nanos> self(host.duration_ns.begin(), host.duration_ns.end());
+  const std::vector<Nanos> self = analyze::SelfTimes(model.trace());
   for (RowId i = 0; i < host.size(); ++i) {
     const RowId parent = host.parent[i];
     if (parent != kNoRow) owner[i] = owner[parent];
     if (host.kind[i] != trace::SliceKind::kOp) continue;
-    const RowId around = parent == kNoRow ? kNoRow : model.lineage().op[parent];
-    if (around != kNoRow) self[around] -= host.duration_ns[i];
     if (owner[i] == kNoRow && is_double[host.detail[i]] && model.InWindow(i)) owner[i] = i;
   }
   std::array<std::vector<double>, 3> gone;
