@@ -25,6 +25,15 @@ class Program {
     at_ += us + 1;
     return *this;
   }
+  // Around what is written down until EndMark.
+  Program& Mark() {
+    mark_ = at_++;
+    return *this;
+  }
+  Program& EndMark(const char* name) {
+    sketch_.Annotation(name, mark_, at_++);
+    return *this;
+  }
   Known<OperatorLoop> Find() {
     sketch_.builder().trace().info.format = trace::Format::kKineto;
     const Replayed replayed(std::move(sketch_));
@@ -48,7 +57,7 @@ class Program {
   }
 
   TraceSketch sketch_;
-  double at_ = 0;
+  double at_ = 0, mark_ = 0;
 };
 
 const char* const kBack = "autograd::engine::evaluate_function: AddmmBackward0";
@@ -81,6 +90,26 @@ TEST(OperatorLoop, WithoutWeightsIsOneFromEightTimesOn) {
   EXPECT_EQ(loop->once.size(), 3u);
   EXPECT_EQ(loop->rows.size(), kSteps * 9u * 3);  // the first time round stays
   EXPECT_FALSE(Loop(7, {{"aten::select"}, {"aten::sub"}}).has_value());
+}
+
+// Where step() is given a closure, the loop of the model is in the optimizer's mark and none of its
+// own.
+TEST(OperatorLoop, WhatAnOptimizerLoopsOverIsLeftOut) {
+  const auto found = [](const char* mark, bool closure) {
+    Program program;
+    for (int step = 0; step < kSteps; ++step) {
+      program.Step(step);
+      program.Mark();
+      for (int i = 0; i < 10; ++i) program.Op("aten::select").Op("aten::sub").Op("aten::clamp");
+      if (closure) program.Op(kBack);
+      program.Op("aten::add_").EndMark(mark);
+    }
+    return program.Find().has_value();
+  };
+  EXPECT_FALSE(found("Optimizer.step#LBFGS.step", false));
+  EXPECT_TRUE(found("Optimizer.step#LBFGS.step", true));
+  EXPECT_FALSE(found("Optimizer.zero_grad#LBFGS.zero_grad", false));
+  EXPECT_TRUE(found("forward", false));
 }
 
 // An iteration that needs the one before has none of these signs.

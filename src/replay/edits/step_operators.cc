@@ -41,18 +41,43 @@ bool IsProduct(const Model& model, RowId row, std::vector<std::uint8_t>& judged)
   return known == 2;
 }
 
-bool OthersBusiness(const Model& model, RowId row, std::vector<std::uint8_t>& judged) {
-  const RowId around = model.lineage().annotation[row];
-  if (around == kNoRow) return false;
-  std::uint8_t& known = judged[static_cast<std::uint32_t>(model.trace().host.name[around])];
-  if (known == 0) {
-    const std::string_view name = model.trace().HostName(around);
-    const bool theirs =
-        name.starts_with("Optimizer.") || name.find("DataLoader") != std::string_view::npos;
-    known = theirs ? 2 : 1;
+// What optimizers and loaders call. Rows are asked for in order, of one thread.
+class OthersBusiness {
+ public:
+  explicit OthersBusiness(const Model& model)
+      : model_(model), judged_(model.trace().strings.size(), 0) {}
+
+  bool Has(RowId row) { return InOptimizer(row) || ByName(row); }
+
+ private:
+  bool InOptimizer(RowId row) {
+    const trace::HostSlices& host = model_.trace().host;
+    const std::vector<OptimizerStep>& steps = model_.optimizer_steps();
+    const auto passed = [&](const OptimizerStep& step) {
+      return host.thread[step.row] != host.thread[row] ||
+             host.end_ns(step.row) <= host.start_ns[row];
+    };
+    while (step_ < steps.size() && passed(steps[step_])) ++step_;
+    return step_ < steps.size() && host.start_ns[row] >= steps[step_].begin_ns;
   }
-  return known == 2;
-}
+
+  bool ByName(RowId row) {
+    const RowId around = model_.lineage().annotation[row];
+    if (around == kNoRow) return false;
+    std::uint8_t& known = judged_[static_cast<std::uint32_t>(model_.trace().host.name[around])];
+    if (known == 0) {
+      const std::string_view name = model_.trace().HostName(around);
+      const bool theirs = name.starts_with("Optimizer.zero_grad") ||
+                          name.find("DataLoader") != std::string_view::npos;
+      known = theirs ? 2 : 1;
+    }
+    return known == 2;
+  }
+
+  const Model& model_;
+  std::size_t step_ = 0;
+  std::vector<std::uint8_t> judged_;  // by name: 0 unseen, 1 no, 2 yes
+};
 
 // Of keys that come often: the number that most of them share, else what all of them are a multiple
 // of (a model of three linear layers and two activations), else the least.
@@ -81,8 +106,8 @@ std::vector<StepOperator> ListStepOperators(const Model& model) {
   const std::vector<analyze::Step>& steps = model.facts().steps.steps;
   std::size_t step = 0;
   std::vector<StepOperator> list;
-  std::vector<std::uint8_t> judged(trace.strings.size(), 0), engine(trace.strings.size(), 0),
-      product(trace.strings.size(), 0);
+  std::vector<std::uint8_t> engine(trace.strings.size(), 0), product(trace.strings.size(), 0);
+  OthersBusiness others(model);
   std::unordered_map<std::uint64_t, std::uint32_t> keys;
   for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
     if (trace.host.kind[i] != SliceKind::kOp || !model.InWindow(i)) continue;
@@ -99,7 +124,7 @@ std::vector<StepOperator> ListStepOperators(const Model& model) {
            steps[step + 1].host_span.begin_ns <= trace.host.start_ns[i]) {
       ++step;
     }
-    if (OthersBusiness(model, i, judged)) continue;
+    if (others.Has(i)) continue;
     const auto name = static_cast<std::uint32_t>(trace.host.name[i]);
     if (engine[name] == 0) engine[name] = trace.HostName(i).starts_with("autograd::engine") ? 2 : 1;
     const std::uint64_t both =
