@@ -78,6 +78,32 @@ describe('the verdict', () => {
     } as never;
     expect(verdictOf(report)).toHaveLength(1);
   });
+  it('offers what is predicted, and names what is not counted', () => {
+    const report = reportWith({ what: '', trust: 'good', shares });
+    const step = { low: 4, likely: 5, high: 7 };
+    report.replay = { bare_step_ms: { low: 9, likely: 10, high: 11 }, together_ms: step } as never;
+    const offered = (...models: boolean[]) => {
+      report.findings = models.map((model, index) => ({
+        id: `f${index}`,
+        severity: 'high',
+        title: '',
+        predicted_step_ms: model ? step : { absent: 'the replay has no model of it' },
+      })) as unknown as Finding[];
+      return verdictOf(report)[1]?.split(': 10.0 →')[0];
+    };
+    expect(offered(true)).toBe('With the finding below fixed');
+    expect(offered(true, true)).toBe('With both findings fixed');
+    expect(offered(true, true, true)).toBe('With all 3 findings fixed');
+    expect(offered(true, false)).toBe(
+      'With finding 1 fixed (finding 2 not counted: the replay has no model of it)',
+    );
+    expect(offered(false, true, false, true)).toBe(
+      'With findings 2 and 4 fixed (findings 1 and 3 not counted: the replay has no model of them)',
+    );
+    expect(offered(true, true, true, true, false)).toBe(
+      'With 4 findings fixed (finding 5 not counted: the replay has no model of it)',
+    );
+  });
   it('says why it cannot tell', () =>
     expect(
       verdictOf(reportWith({ what: '', trust: 'good', shares: { absent: 'no steps' } })),

@@ -104,6 +104,33 @@ function spent(report: Report): string {
   return worst ? `${works}; what costs most: ${worst.title}.` : `${works}.`;
 }
 
+const MOST_NAMED = 3;
+
+/** "finding 2", "findings 1, 3 and 4", "5 findings", as the text answer names them. */
+function named(numbers: number[]): string {
+  if (numbers.length > MOST_NAMED) return format.plural(numbers.length, 'finding');
+  const last = numbers[numbers.length - 1] ?? '';
+  const before = numbers.slice(0, -1).join(', ');
+  return before ? `findings ${before} and ${last}` : `finding ${last}`;
+}
+
+/** Which findings the prediction has fixed, and which it leaves out. */
+function fixedOf(faults: Finding[]): string {
+  const numbers = faults.map((_, index) => index + 1);
+  const has = (number: number) => known(faults[number - 1]?.predicted_step_ms) !== null;
+  const counted = numbers.filter(has);
+  const left = numbers.filter((number) => !has(number));
+  if (left.length) {
+    const them = left.length === 1 ? 'it' : 'them';
+    return (
+      `${named(counted)} fixed (${named(left)} not counted: ` +
+      `the replay has no model of ${them})`
+    );
+  }
+  if (counted.length === 1) return 'the finding below fixed';
+  return `${counted.length === 2 ? 'both' : `all ${counted.length}`} findings fixed`;
+}
+
 /** What fixing everything would give, in the words of the text answer; null where nothing does. */
 function offer(report: Report): string | null {
   const replay = known(report.replay);
@@ -112,12 +139,8 @@ function offer(report: Report): string | null {
   if (!replay || !together || !faults.length) return null;
   const base = known(replay.bare_step_ms)?.likely ?? replay.measured_step_ms;
   if (together.likely >= base * 0.98) return null;
-  const all =
-    faults.length === 1
-      ? 'the finding below'
-      : `${faults.length === 2 ? 'both' : `all ${faults.length}`} findings`;
   return (
-    `With ${all} fixed: ${format.significant(base)} → ${format.significant(together.likely)} ms predicted ` +
+    `With ${fixedOf(faults)}: ${format.significant(base)} → ${format.significant(together.likely)} ms predicted ` +
     `(${format.significant(together.low)}–${format.significant(together.high)}), ` +
     `${format.speedup(base / together.likely)}.`
   );
