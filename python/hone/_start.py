@@ -68,6 +68,7 @@ def _wait_for_torch():
     _import_hook.after_import("torch", _torch_is_here)
     _import_hook.after_import("torch.utils.data._utils.fetch", _loader_is_here)
     _import_hook.after_import("torch._dynamo.utils", _dynamo_is_here)
+    _import_hook.after_import("torch.distributed.distributed_c10d", _distributed_is_here)
     _import_hook.offer_marks()
 
 
@@ -81,6 +82,12 @@ def _loader_is_here(module):
     from . import _loader
 
     _loader.imported(module)
+
+
+def _distributed_is_here(module):
+    from . import _distributed
+
+    _distributed.imported(module)
 
 
 def _dynamo_is_here(module):

@@ -229,6 +229,36 @@ class Torch(harness.Case):
         report = self.answer(done)
         self.assertEqual(len(report["ranks"]["list"]), 2, done.stderr)
 
+    def test_ranks_that_the_program_spawns(self):
+        """Nothing in their environment says which rank they are: torch.distributed is told."""
+        program = self.script('''
+            import sys, time, torch, torch.distributed as dist, torch.multiprocessing as mp
+
+            def train(rank):
+                torch.set_num_threads(1)
+                dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=1 - rank, world_size=2)
+                model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64))
+                optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+                for step in range(150):
+                    model(torch.randn(8, 64)).sum().backward()
+                    optimizer.step()
+                    optimizer.zero_grad()
+                print("pid of rank %d: %d" % (dist.get_rank(), __import__("os").getpid()), flush=True)
+                del model, optimizer
+                dist.destroy_process_group()
+                time.sleep(0.5)  # as in test_two_ranks
+
+            if __name__ == "__main__":
+                mp.spawn(train, nprocs=2)
+        ''', "spawned.py")
+        done = self.run_hone([self.python, program, self.folder / "store"], ["--steps", "20"], timeout=240)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = self.answer(done)
+        self.assertEqual(report["trace"]["world_size"], 2)
+        pids = dict(re.findall(r"pid of rank (\d): (\d+)", done.stdout.decode()))
+        self.assertEqual({str(rank["rank"]): os.path.basename(rank["path"]) for rank in report["ranks"]["list"]},
+                         {rank: "process-%s.hone" % pid for rank, pid in pids.items()}, done.stderr)
+
     def test_on_a_terminal(self):
         """The program's own lines stay whole, and the status is gone at the end."""
         program = self.script(TRAIN, "train.py")
