@@ -30,8 +30,16 @@ Known<double> AlgorithmBandwidth(const Known<double>& message, double mean_ns) {
   return *message / mean_ns;
 }
 
+// Whether what it does lies in the steady steps, if in part; without steps it does.
+bool Counts(const Run& run, const Steps& steps) {
+  if (steps.steady_count() == 0) return true;
+  const trace::IntervalSet& window = run.work == kNoRow ? steps.host_window : steps.steady_window;
+  const Nanos end = SaturatingAdd(run.start_ns, std::max<Nanos>(run.duration_ns, 1));
+  return window.LengthWithin({run.start_ns, end}) > 0;
+}
+
 std::vector<CollectiveRow> BuildRows(std::span<const CollectiveDescription> descriptions,
-                                     std::span<const Run> runs) {
+                                     std::span<const Run> runs, const Steps& steps) {
   std::vector<CollectiveRow> rows;
   std::vector<CollectiveKind> kinds;
   // Distinct descriptions may differ in what a row does not show (group, sequence number).
@@ -53,6 +61,7 @@ std::vector<CollectiveRow> BuildRows(std::span<const CollectiveDescription> desc
     kinds.push_back(known.kind);
   }
   for (const Run& run : runs) {
+    if (!Counts(run, steps)) continue;
     CollectiveRow& row = rows[row_of[run.description]];
     ++row.count;
     row.total_ns = SaturatingAdd(row.total_ns, run.duration_ns);
@@ -60,7 +69,7 @@ std::vector<CollectiveRow> BuildRows(std::span<const CollectiveDescription> desc
   }
   for (std::size_t r = 0; r < rows.size(); ++r) {
     CollectiveRow& row = rows[r];
-    if (row.count == 0) continue;
+    if (row.count == 0) continue;  // left out below
     const double mean = static_cast<double>(row.total_ns) / static_cast<double>(row.count);
     row.mean_ns = row.total_ns / static_cast<Nanos>(row.count);
     row.algorithm_gbytes_per_s = AlgorithmBandwidth(row.message_bytes, mean);
@@ -73,6 +82,7 @@ std::vector<CollectiveRow> BuildRows(std::span<const CollectiveDescription> desc
       row.bus_gbytes_per_s = *row.algorithm_gbytes_per_s * *factor;
     }
   }
+  std::erase_if(rows, [](const CollectiveRow& row) { return row.count == 0; });
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
   return rows;
@@ -147,27 +157,38 @@ trace::IntervalSet OnEpoch(const trace::IntervalSet& set, Nanos base_ns) {
   return moved;
 }
 
-void AddOverlap(const Trace& trace, const Known<Timeline>& timeline, std::span<const Run> runs,
-                std::span<const RowId> host_collectives, CommFacts& facts) {
-  Nanos hidden = 0;
+// Whether a device communicates anywhere in the trace.
+bool AddOverlapOnDevices(const Trace& trace, const Known<Timeline>& timeline, CommFacts& facts) {
+  if (!timeline) return false;
+  bool any = false;
+  Nanos open = 0;
   trace::IntervalSet exposed;
-  if (timeline) {
-    for (const DeviceTimeline& device : timeline->devices) {
-      facts.total_ns = SaturatingAdd(facts.total_ns, device.comm.length());
-      hidden = SaturatingAdd(hidden, trace::IntersectLength(device.comm, device.compute));
-      exposed = trace::Unite(exposed, trace::Subtract(device.comm, device.compute));
-    }
+  for (const DeviceTimeline& device : timeline->devices) {
+    any = any || !device.comm.empty();
+    const trace::IntervalSet alone = trace::Subtract(device.comm, device.compute);
+    exposed = trace::Unite(exposed, alone);
+    const bool whole = facts.steps == 0;
+    facts.total_ns =
+        SaturatingAdd(facts.total_ns, whole ? device.comm.length() : device.steady.comm_ns);
+    open = SaturatingAdd(open, whole ? alone.length() : device.steady.exposed_comm_ns);
   }
-  if (facts.total_ns > 0) {
-    facts.exposed = OnEpoch(exposed, trace.info.base_time_ns);
-    facts.exposed_ns = facts.total_ns - hidden;
-    facts.overlap_pct = 100 * static_cast<double>(hidden) / static_cast<double>(facts.total_ns);
-    return;
-  }
+  if (!any) return false;
+  facts.exposed = OnEpoch(exposed, trace.info.base_time_ns);
+  facts.exposed_ns = open;
+  facts.overlap_pct = facts.total_ns > 0
+                          ? Known<double>(100 * static_cast<double>(facts.total_ns - open) /
+                                          static_cast<double>(facts.total_ns))
+                          : Known<double>::Absent("no communication in the steady steps");
+  return true;
+}
+
+void AddOverlap(const Trace& trace, const Known<Timeline>& timeline, std::span<const Run> runs,
+                std::span<const RowId> host_collectives, const Steps& steps, CommFacts& facts) {
+  if (AddOverlapOnDevices(trace, timeline, facts)) return;
   std::vector<trace::Interval> spans;
   for (const Run& run : runs) spans.push_back({run.start_ns, run.start_ns + run.duration_ns});
   const trace::IntervalSet all = trace::IntervalSet::Union(std::move(spans));
-  facts.total_ns = all.length();
+  facts.total_ns = facts.steps == 0 ? all.length() : trace::IntersectLength(all, steps.host_window);
   facts.exposed = OnEpoch(trace::Subtract(all, OperatorsBeside(trace, host_collectives)),
                           trace.info.base_time_ns);
   const char* why = "the collectives ran on the host; what hides them is not recorded";
@@ -178,7 +199,7 @@ void AddOverlap(const Trace& trace, const Known<Timeline>& timeline, std::span<c
 }  // namespace
 
 Known<CommFacts> MeasureComm(const Trace& trace, const WorkClasses& classes,
-                             const Known<Timeline>& timeline) {
+                             const Known<Timeline>& timeline, const Steps& steps) {
   CollectiveSource source(trace);
   std::vector<Run> runs;
   for (RowId i = 0; i < trace.device.size(); ++i) {
@@ -204,8 +225,9 @@ Known<CommFacts> MeasureComm(const Trace& trace, const WorkClasses& classes,
   CommFacts facts;
   facts.backend = trace.info.backend;
   if (facts.backend.empty()) facts.backend = source.BackendFromNames(on_device);
-  AddOverlap(trace, timeline, runs, source.HostCollectives(), facts);
-  facts.rows = BuildRows(source.descriptions(), runs);
+  facts.steps = steps.steady_count();
+  AddOverlap(trace, timeline, runs, source.HostCollectives(), steps, facts);
+  facts.rows = BuildRows(source.descriptions(), runs, steps);
   facts.runs = BuildRuns(trace, source.descriptions(), runs);
   return facts;
 }

@@ -36,23 +36,26 @@ struct CollectiveRow {
   Known<double> algorithm_gbytes_per_s, bus_gbytes_per_s;  // at the mean duration
 };
 
+// Start-up (the parameters that DistributedDataParallel sends once) is no part of what a step
+// communicates: sums are over the steady steps where there are any.
 struct CommFacts {
-  std::vector<CollectiveRow> rows;  // by total time
-  std::vector<CollectiveRun> runs;  // by start
+  std::size_t steps = 0;            // that rows and sums are of; 0: the whole trace
+  std::vector<CollectiveRow> rows;  // by total time; of runs that lie in the steps, if in part
+  std::vector<CollectiveRun> runs;  // by start; of the whole trace
   // Unions, each device by itself and then added; of the host's collectives when there are no
   // others. Exposed: what no compute hides. overlap_pct: |∪comm ∩ ∪compute| / |∪comm| · 100.
   Nanos total_ns = 0;
   Known<Nanos> exposed_ns;
   Known<double> overlap_pct;
   std::string backend;
-  // Where communication runs and the same device computes nothing, on the epoch clock; of the
-  // host's collectives: and no operator runs on another thread.
+  // Of the whole trace: where communication runs and the same device computes nothing, on the epoch
+  // clock; of the host's collectives: and no operator runs on another thread.
   trace::IntervalSet exposed;
 };
 
 // Absent when no collective is in the trace.
 Known<CommFacts> MeasureComm(const trace::Trace& trace, const WorkClasses& classes,
-                             const Known<Timeline>& timeline);
+                             const Known<Timeline>& timeline, const Steps& steps);
 
 struct RankComm {
   std::int64_t rank = -1;
@@ -84,7 +87,9 @@ struct LostToWaiting {
 };
 
 struct SkewFacts {
-  std::uint64_t matched = 0, unmatched = 0;  // collectives found on all ranks of their group
+  // Collectives found on all ranks of their group: those that the figures below are of, which all
+  // of them began inside their steady steps. Unmatched: of the whole traces.
+  std::uint64_t matched = 0, unmatched = 0;
   Nanos mean_skew_ns = 0, p95_skew_ns = 0, max_skew_ns = 0;  // latest − earliest start
   std::vector<RankSkew> ranks;  // least exposed waiting first: the straggler leads
   std::int64_t straggler = -1;  // -1: none stands out

@@ -71,7 +71,7 @@ Known<SkewFacts> MeasureSkew(std::span<const RankComm> ranks) {
   WaitTally tally = MeasureWaits(matching, ranks, clocks);
 
   SkewFacts facts;
-  facts.matched = matching.matched;
+  facts.matched = tally.skews.size();
   facts.unmatched = matching.unmatched;
   facts.clocks_aligned = !clocks.apart;
   double sum = 0;

@@ -9,6 +9,7 @@ namespace {
 struct Rank {
   CommFacts facts;
   Nanos step = 0;
+  trace::IntervalSet steady = {};
 
   void Add(Nanos start, Nanos end, const char* kind = "all_reduce", const char* group = "0",
            std::int64_t sequence = -1, std::int64_t size = -1, double bytes = 64) {
@@ -38,6 +39,7 @@ Known<SkewFacts> Measure(const std::vector<Rank>& ranks, std::size_t steps = 0) 
     rank.comm = &ranks[r].facts;
     rank.median_step_ns = ranks[r].step;
     rank.steady_steps = steps;
+    rank.steady = ranks[r].steady;
   }
   return MeasureSkew(input);
 }
@@ -73,6 +75,33 @@ TEST(CommSkew, AWaitOfManyStepsDoesNotHideTheStraggler) {
   EXPECT_EQ(skew->ranks[0].wait_ns, 0);
   EXPECT_EQ(skew->ranks[1].wait_ns, 4'000 * kUs);
   EXPECT_EQ(skew->max_skew_ns, 100'000 * kUs);
+}
+
+// Before their steps the ranks load for differently long; and the window of rank 1 ends earlier.
+TEST(CommSkew, OnlyTheSteadyStepsCount) {
+  std::vector<Rank> ranks(2);
+  ranks[0].step = ranks[1].step = 1'000 * kUs;
+  ranks[0].Add(0, 2'100 * kUs, "broadcast");
+  ranks[1].Add(2'000 * kUs, 2'100 * kUs, "broadcast");
+  for (Nanos t = 3'000 * kUs; t < 9'000 * kUs; t += 1'000 * kUs) {
+    ranks[0].Add(t + 100 * kUs, t + 500 * kUs);
+    ranks[1].Add(t + 300 * kUs, t + 500 * kUs);
+  }
+  const auto whole = Measure(ranks);
+  EXPECT_EQ(whole->matched, 7U);
+  EXPECT_EQ(whole->max_skew_ns, 2'000 * kUs);
+  ranks[0].steady.AppendSorted({3'000 * kUs, 9'000 * kUs});
+  ranks[1].steady.AppendSorted({3'000 * kUs, 8'000 * kUs});
+  const auto skew = Measure(ranks);
+  EXPECT_EQ(skew->matched, 5U);
+  EXPECT_EQ(skew->max_skew_ns, 200 * kUs);
+  EXPECT_EQ(skew->ranks[0].last, 5U);
+  EXPECT_EQ(skew->ranks[1].wait_ns, 1'000 * kUs);
+  EXPECT_EQ(skew->ranks[1].waits[0], 2'000 * kUs);  // known all the same
+  // Windows that share nothing: better all of them than none.
+  ranks[1].steady = {};
+  ranks[1].steady.AppendSorted({20'000 * kUs, 30'000 * kUs});
+  EXPECT_EQ(Measure(ranks)->matched, 7U);
 }
 
 // Rank 1 comes 200 us late to everything; all leave together.

@@ -11,9 +11,18 @@ namespace {
 
 using trace::Trace;
 
-Known<CommFacts> Measure(const Trace& trace) {
+Known<CommFacts> Measure(const Trace& trace, const Steps& steps = {}) {
   const WorkClasses classes(trace);
-  return MeasureComm(trace, classes, ComputeTimeline(trace, classes, {}));
+  return MeasureComm(trace, classes, ComputeTimeline(trace, classes, steps.steady_window), steps);
+}
+
+// Two steady steps of this length from there on.
+Steps TwoSteps(Nanos begin, Nanos length) {
+  Steps steps;
+  steps.steps.resize(2);
+  steps.steady_window.AppendSorted({begin, begin + 2 * length});
+  steps.host_window = steps.steady_window;
+  return steps;
 }
 
 constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)";
@@ -67,6 +76,46 @@ TEST(Comm, OverlapIsOfUnions) {
   EXPECT_EQ(facts->total_ns, 150);
   EXPECT_EQ(*facts->exposed_ns, 120);
   EXPECT_DOUBLE_EQ(*facts->overlap_pct, 20);
+}
+
+// DistributedDataParallel sends its parameters once, before the first step.
+TEST(Comm, StartUpIsNoPartOfTheSteps) {
+  TraceFixture f;
+  f.Kernel(0, 500, "ncclDevKernel_Broadcast_RING_LL(x)", 0, 0, 0, 1);
+  f.Kernel(1'000, 100, kAllReduce, 0, 0, 0, 1);
+  f.Kernel(1'050, 100, "gemm", 0, 0, 0, 3);
+  f.Kernel(1'490, 20, kAllReduce, 0, 0, 0, 1);  // [1,490, 1,500) of it
+  const Trace trace = f.Finish();
+  const auto facts = Measure(trace, TwoSteps(1'000, 250));
+  EXPECT_EQ(facts->steps, 2U);
+  ASSERT_EQ(facts->rows.size(), 1U);
+  EXPECT_EQ(facts->rows[0].kind, "all_reduce");
+  EXPECT_EQ(facts->rows[0].count, 2U);
+  EXPECT_EQ(facts->total_ns, 110);
+  EXPECT_EQ(*facts->exposed_ns, 60);
+  EXPECT_EQ(facts->runs.size(), 3U);
+  EXPECT_EQ(facts->exposed.length(), 570);
+  const auto whole = Measure(trace);
+  EXPECT_EQ(whole->steps, 0U);
+  EXPECT_EQ(whole->rows.size(), 2U);
+  EXPECT_EQ(whole->total_ns, 620);
+  const auto none = Measure(trace, TwoSteps(2'000, 250));
+  EXPECT_TRUE(none->rows.empty());
+  EXPECT_EQ(none->total_ns, 0);
+  EXPECT_FALSE(none->overlap_pct);
+}
+
+TEST(Comm, StartUpOnTheHostIsNoPartOfTheSteps) {
+  TraceFixture f;
+  f.Annotation(0, 500, "gloo:all_gather");
+  f.Annotation(1'000, 100, "gloo:all_reduce");
+  f.Annotation(1'490, 20, "gloo:all_reduce");
+  const Trace trace = f.Finish();
+  const auto facts = Measure(trace, TwoSteps(1'000, 250));
+  ASSERT_EQ(facts->rows.size(), 1U);
+  EXPECT_EQ(facts->rows[0].count, 2U);
+  EXPECT_EQ(facts->total_ns, 110);
+  EXPECT_EQ(facts->runs.size(), 3U);
 }
 
 TEST(Comm, MetadataOfTheLaunchingOperator) {

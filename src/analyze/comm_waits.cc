@@ -167,15 +167,30 @@ class Measurement {
   }
 
   WaitTally Run(const Matching& matching) && {
+    std::uint64_t steady = 0;
     for (const MatchedGroup& group : matching.groups) {
-      for (std::size_t k = 0; k < group.runs.front().size(); ++k) Add(group, k);
+      for (std::size_t k = 0; k < group.runs.front().size(); ++k) steady += InSteps(group, k);
+    }
+    for (const MatchedGroup& group : matching.groups) {
+      for (std::size_t k = 0; k < group.runs.front().size(); ++k) {
+        Add(group, k, steady == 0 || InSteps(group, k));
+      }
     }
     for (std::size_t r = 0; r < ranks_.size(); ++r) Sum(r, matching);
     return std::move(tally_);
   }
 
  private:
-  void Add(const MatchedGroup& group, std::size_t k) {
+  // Ranks leave start-up and what stands between steps far apart.
+  bool InSteps(const MatchedGroup& group, std::size_t k) const {
+    for (std::size_t m = 0; m < group.members.size(); ++m) {
+      const trace::IntervalSet& steady = ranks_[group.members[m]].steady;
+      if (!steady.empty() && !steady.Holds(group.runs[m][k]->start_ns)) return false;
+    }
+    return true;
+  }
+
+  void Add(const MatchedGroup& group, std::size_t k, bool counts) {
     Nanos earliest = INT64_MAX, latest = INT64_MIN;
     std::size_t last = 0;
     const auto start = [&](std::size_t m) {
@@ -193,7 +208,7 @@ class Measurement {
     double exposed = 0;
     for (std::size_t m = 0; m < group.members.size(); ++m) {
       const std::size_t rank = group.members[m];
-      ++tally_.taken[rank];
+      tally_.taken[rank] += counts ? 1 : 0;
       const CollectiveRun& run = *group.runs[m][k];
       const auto index = static_cast<std::size_t>(&run - ranks_[rank].comm->runs.data());
       compared_[rank][index] = true;
@@ -201,10 +216,12 @@ class Measurement {
       // On the rank's own clock, which its exposed time is on.
       const Nanos wait = Difference(latest, start(m)), begin = Nearer(run.start_ns);
       const trace::Interval span{begin, Nearer(SaturatingAdd(begin, wait))};
+      tally_.ranks[rank].waits[index] = std::clamp<Nanos>(wait, 0, run.duration_ns);
+      if (!counts) continue;
       spans_[rank].push_back(span);
       exposed += static_cast<double>(lengths_[rank].Within(span));
-      tally_.ranks[rank].waits[index] = std::clamp<Nanos>(wait, 0, run.duration_ns);
     }
+    if (!counts) return;
     for (const std::size_t rank : group.members) tally_.around[rank] += exposed;
     // All at the same moment: nobody came last.
     if (latest > earliest) {

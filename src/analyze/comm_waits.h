@@ -21,11 +21,12 @@ struct RankClocks {
 
 RankClocks CompareClocks(const Matching& matching, std::span<const RankComm> ranks);
 
-// What all collectives in common add up to.
+// What the collectives in common add up to that each of their ranks began inside of its steady
+// steps; where there are none of these, all of them.
 struct WaitTally {
-  std::vector<Nanos> skews;          // by matched collective
+  std::vector<Nanos> skews;          // by collective that counts
   std::vector<RankSkew> ranks;       // by rank
-  std::vector<std::uint64_t> taken;  // by rank: matched collectives it takes part in
+  std::vector<std::uint64_t> taken;  // by rank: of these, those that it takes part in
   // By rank: exposed waiting of all members in the collectives that it takes part in, and in those
   // of them in which it comes last.
   std::vector<double> around, caused;

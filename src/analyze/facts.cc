@@ -32,7 +32,7 @@ Facts Analyze(const trace::Trace& trace, const FactsOptions& options) {
     facts.transfers = MeasureTransfers(trace, facts.timeline);
     facts.launches = MeasureLaunches(trace);
     facts.kernel_sizes = MeasureKernelSizes(trace);
-    facts.comm = MeasureComm(trace, classes, facts.timeline);
+    facts.comm = MeasureComm(trace, classes, facts.timeline, facts.steps);
     facts.memory = MeasureMemory(trace, lineage, facts.steps);
   });
   facts.idle = ExplainIdle(trace, facts.timeline, facts.steps, lineage);

@@ -127,6 +127,7 @@ class Document {
     if (!comm) return WriteAbsent(json_, comm.why_not());
     json_.BeginObject();
     json_.Field("backend", comm->backend);
+    json_.Field("steps", comm->steps);
     json_.FieldMillis("total_ms", comm->total_ns);
     WriteKnownMillis(json_, "exposed_ms", comm->exposed_ns);
     WriteKnown(json_, "overlap_pct", comm->overlap_pct);

@@ -156,11 +156,16 @@ std::string Loader(const analyze::LoaderFacts& loader) {
 }
 
 std::string Communication(const analyze::CommFacts& comm, const Input& input) {
-  std::string text = SumText(comm.total_ns, input.facts.scale);
+  if (comm.rows.empty()) {
+    return fmt::format("none in the steady steps; {} outside of them",
+                       Count(comm.runs.size(), "collective"));
+  }
+  std::string text =
+      comm.steps == 0 ? SumText(comm.total_ns, input.facts.scale)
+                      : HumanDuration(comm.total_ns / static_cast<Nanos>(comm.steps)) + " a step";
   if (comm.overlap_pct) {
     text += fmt::format(", {} hidden behind compute", Percent(*comm.overlap_pct / 100));
   }
-  if (comm.rows.empty()) return text;
   const analyze::CollectiveRow& row = comm.rows.front();
   text += fmt::format("; most: {} {}", WithThousands(row.count), row.kind);
   if (row.message_bytes) text += fmt::format(" of {}", HumanBytes(*row.message_bytes));

@@ -210,8 +210,10 @@ export interface Memory {
 
 export interface Comm {
   backend: string | null;
+  /** Steady steps that all of it is of; missing or 0: of the whole trace. */
+  steps?: number;
   total_ms: number;
-  exposed_ms: number;
+  exposed_ms: Maybe<number>;
   overlap_pct: Maybe<number>;
   collectives: Row[];
 }

@@ -2,7 +2,7 @@
 // Communication: how much of it the device's other work hides, which collectives, which rank lags.
 import { COLLECTIVES, RANKS } from '../model/columns.js';
 import * as format from '../model/format.js';
-import type { Ranks, Row } from '../model/report.js';
+import type { Comm as CommFacts, Ranks, Row } from '../model/report.js';
 import { known, whyAbsent } from '../model/report.js';
 import { StackBar } from '../widgets/bar.js';
 import { usePage } from '../widgets/context.js';
@@ -19,7 +19,7 @@ export function Comm() {
           <>
             <Figures
               items={[
-                { label: 'in collectives', value: format.time(comm.total_ms), note: 'whole trace' },
+                { label: 'in collectives', value: format.time(comm.total_ms), note: spanOf(comm) },
                 {
                   label: 'exposed',
                   value: <Value of={comm.exposed_ms} as={format.time} />,
@@ -64,12 +64,16 @@ export function Comm() {
   );
 }
 
+function spanOf(comm: CommFacts): string {
+  return comm.steps ? format.plural(comm.steps, 'steady step') : 'whole trace';
+}
+
 function Overlap() {
   const { report } = usePage();
   const comm = known(report.comm);
-  const total = known(known(report.timeline)?.comm_ms) ?? 0;
-  const exposed = known(comm?.exposed_ms) ?? 0;
-  if (!comm || total <= 0) return null;
+  const total = comm?.total_ms ?? 0;
+  const exposed = known(comm?.exposed_ms);
+  if (!comm || exposed === null || total <= 0) return null;
   const hidden = Math.max(0, total - exposed);
   return (
     <>
@@ -94,7 +98,7 @@ function Overlap() {
         ]}
       />
       <p class="sub">
-        {format.ms(total)} ms of the device had communication running, over the whole trace;{' '}
+        {format.ms(total)} ms of the device had communication running ({spanOf(comm)});{' '}
         {format.ms(exposed)} ms of it ran alone.
       </p>
     </>
