@@ -17,6 +17,10 @@ constexpr Nanos kTypicalTurnaround = 1 * kMicrosecond;
 // A start that is later than queue and launch explain by more than this was waiting for something.
 constexpr Nanos kUnexplained = 5 * kMicrosecond;
 
+// Times of older recorders are whole microseconds, and start and length are rounded each: work may
+// seem to end that much after what waited for it began.
+constexpr Nanos kRounding = 1 * kMicrosecond;
+
 // A call this long was held back, or did much before it submitted its work (a CUDA graph).
 constexpr Nanos kLongCall = 50 * kMicrosecond;
 
@@ -45,8 +49,9 @@ class DeviceWriter {
 
   DeviceLanes Write() {
     Choose();
+    recent_.assign(input_.trace.streams.size(), {kNoRow, kNoRow});
     Calibrate();
-    recent_.resize(input_.trace.streams.size(), {kNoRow, kNoRow});
+    recent_.assign(input_.trace.streams.size(), {kNoRow, kNoRow});
     for (const Candidate& candidate : chosen_) Add(candidate);
     return found_;
   }
@@ -58,6 +63,10 @@ class DeviceWriter {
   std::uint16_t LaneOf(RowId work, Nanos before);
   Place EndOfCall(RowId call) const;
   RowId EventSource(const Candidate& candidate) const;
+  void Remember(RowId work) {
+    std::array<RowId, 2>& recent = recent_[shared_.StreamOf(work)];
+    recent = {recent[1], work};
+  }
 
   const GraphInput& input_;
   Draft& draft_;
@@ -112,7 +121,13 @@ void DeviceWriter::Calibrate() {
   const trace::DeviceWork& device = input_.trace.device;
   std::vector<Nanos> launch, turnaround;
   for (const Candidate& c : chosen_) {
-    if (c.launched_ns == INT64_MIN || c.before_ns == INT64_MIN) continue;
+    const Nanos idle_from = std::max(c.launched_ns, c.before_ns);
+    // What may have waited for another stream tells neither: where streams take turns, all did.
+    const bool waited = idle_from != INT64_MIN &&
+                        shared_.StartOf(c.work) - idle_from > kUnexplained &&
+                        EventSource(c) != kNoRow;
+    Remember(c.work);
+    if (c.launched_ns == INT64_MIN || c.before_ns == INT64_MIN || waited) continue;
     // Copies of pageable memory start when the host has staged them.
     if (device.kind[c.work] != trace::WorkKind::kKernel) continue;
     if (input_.classes.IsCommunication(c.work)) continue;  // waits for other ranks
@@ -168,7 +183,7 @@ RowId DeviceWriter::EventSource(const Candidate& c) const {
     for (const RowId work : recent_[stream]) {
       if (work == kNoRow) continue;
       const Nanos end = shared_.EndOf(work);
-      if (end > start || end <= possible) continue;
+      if (end > start + kRounding || end <= possible) continue;
       if (best == kNoRow || end > shared_.EndOf(best)) best = work;
     }
   }
@@ -222,8 +237,7 @@ void DeviceWriter::Add(const Candidate& c) {
     draft_.edges.push_back(edge);
   }
   draft_.tasks[lane].push_back(task);
-  std::array<RowId, 2>& recent = recent_[shared_.StreamOf(c.work)];
-  recent = {recent[1], c.work};
+  Remember(c.work);
 }
 
 }  // namespace

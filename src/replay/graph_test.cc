@@ -240,6 +240,31 @@ TEST(Graph, AnEventBetweenStreamsIsInferredFromTheStart) {
 }
 
 // Work that starts as soon as it is launched waits for nobody, whatever ends beside it.
+// Kernels of 100 us on two streams in turns, all of them launched at once: each begins when the one
+// of the other stream has ended, or a moment earlier, by rounded times.
+TEST(Graph, StreamsThatTakeTurnsWaitForEachOther) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 2, 2000);
+  for (int step = 0; step < 2; ++step) {
+    const double begin = 1000 + 2000 * step;
+    for (int i = 0; i < 16; ++i) {
+      const int id = 1 + 16 * step + i;
+      const double start = begin + 20 + 100 * i;
+      sketch.Launch(begin + 6 * i, id);
+      sketch.Kernel(start, start + (i % 3 == 0 ? 101 : 100), id, i % 2 == 0 ? 7 : 13);
+    }
+    sketch.Call("cudaDeviceSynchronize", begin + 110, begin + 1630, 100 + step);
+  }
+  const Replayed r(std::move(sketch));
+  EXPECT_LE(r.graph().turnaround_ns, 5 * kUs);
+  Plan plan(r.graph());
+  const double as_recorded = SteadyStep(r.graph(), plan);
+  for (TaskId t = 0; t < r.graph().tasks.size(); ++t) {
+    if (r.At(t).kind == TaskKind::kKernel) plan.duration_ns[t] *= 4;
+  }
+  EXPECT_NEAR(SteadyStep(r.graph(), plan) - as_recorded, 3 * 1600e3, 60e3);
+}
+
 TEST(Graph, NoEventWhereTheLaunchExplainsTheStart) {
   TraceSketch sketch = OneStep();
   sketch.Launch(1020, 1).Kernel(1032, 1300, 1, 7, "other");
