@@ -18,13 +18,56 @@ namespace {
 using trace::kNoRow;
 using trace::RowId;
 
+// Of a step's launches, what may lack its work.
+constexpr double kMostWithout = 0.01;
+
+// How many of the steps, from the first on, the file has the work of. A host that was far ahead
+// when the recording ended has launched steps that the device never came to: replayed, they would
+// take it no time.
+std::size_t StepsWithWork(const GraphInput& input) {
+  const std::vector<analyze::Step>& all = input.steps.steps;
+  if (input.steps.source == analyze::StepSource::kKernelPattern) return all.size();
+  const trace::HostSlices& host = input.trace.host;
+  std::vector<std::uint8_t> has_work(host.size(), 0);
+  Nanos last = INT64_MIN;
+  for (const RowId call : input.trace.device.api) {
+    if (call == kNoRow) continue;
+    has_work[call] = 1;
+    if (host.parent[call] != kNoRow) has_work[host.parent[call]] = 1;  // a driver call inside one
+    last = std::max(last, host.start_ns[call]);
+  }
+  if (last == INT64_MIN) return all.size();
+  std::vector<std::size_t> launches(all.size(), 0), without(all.size(), 0);
+  for (RowId i = 0; i < host.size(); ++i) {
+    const analyze::ApiClass what = input.calls[i];
+    const RowId parent = host.parent[i];
+    if ((what != analyze::ApiClass::kLaunch && what != analyze::ApiClass::kGraphLaunch) ||
+        (parent != kNoRow && host.kind[parent] == trace::SliceKind::kApi)) {
+      continue;
+    }
+    const auto after = std::upper_bound(
+        all.begin(), all.end(), host.start_ns[i],
+        [](Nanos time, const analyze::Step& step) { return time < step.host_span.begin_ns; });
+    if (after == all.begin() || host.start_ns[i] >= (after - 1)->host_span.end_ns) continue;
+    const auto step = static_cast<std::size_t>(after - 1 - all.begin());
+    ++launches[step];
+    if (has_work[i] == 0 && host.start_ns[i] > last) ++without[step];
+  }
+  std::size_t end = all.size();
+  while (end > 0 && static_cast<double>(without[end - 1]) >
+                        kMostWithout * static_cast<double>(launches[end - 1])) {
+    --end;
+  }
+  return end;
+}
+
 // Steady steps in a row, neighbours all: as many as fit from the first of the longest run on, and
 // of all such the ones whose mean is nearest to that of all. The first ones may still be settling,
-// or wait for a loader that is.
+// or wait for a loader that is. `end`: of those that may be chosen, more than the warm-up.
 struct Chosen {
   std::size_t first = 0, count = 1;
 };
-Chosen ChooseSteps(const GraphInput& input) {
+Chosen ChooseSteps(const GraphInput& input, std::size_t end) {
   const std::vector<analyze::Step>& all = input.steps.steps;
   const trace::DeviceWork& device = input.trace.device;
   const auto work_before = [&](Nanos time) {
@@ -39,12 +82,12 @@ Chosen ChooseSteps(const GraphInput& input) {
            kMostWork;
   };
   const std::size_t begin = input.steps.warm_up_count, steady = all.size() - begin;
-  std::vector<std::size_t> run_end(all.size(), all.size());  // of the neighbours a step is one of
-  for (std::size_t i = all.size() - 1; i > begin; --i) {
+  std::vector<std::size_t> run_end(end, end);  // of the neighbours a step is one of
+  for (std::size_t i = end - 1; i > begin; --i) {
     run_end[i - 1] = all[i].before == analyze::Before::kNeighbour ? run_end[i] : i;
   }
   Chosen chosen{begin, 1};
-  for (std::size_t i = begin; i < all.size(); i = run_end[i]) {
+  for (std::size_t i = begin; i < end; i = run_end[i]) {
     if (run_end[i] - i > run_end[chosen.first] - chosen.first) chosen.first = i;
   }
   const std::size_t longest = run_end[chosen.first] - chosen.first;
@@ -58,7 +101,7 @@ Chosen ChooseSteps(const GraphInput& input) {
   const auto distance = [&](std::size_t first) {
     return std::abs(length(first, chosen.count) - mean);
   };
-  for (std::size_t first = begin; first + chosen.count <= all.size(); ++first) {
+  for (std::size_t first = begin; first + chosen.count <= end; ++first) {
     if (run_end[first] - first < chosen.count) continue;
     if (distance(first) < distance(chosen.first) && fits(first, chosen.count)) chosen.first = first;
   }
@@ -150,8 +193,14 @@ Known<Graph> BuildGraph(const GraphInput& input) {
                                                               ? std::string("none is steady")
                                                               : input.steps.why_none));
   }
+  const std::size_t with_work = StepsWithWork(input);
+  if (with_work <= input.steps.warm_up_count) {
+    return Known<Graph>::Absent(
+        "no steps to replay: the trace ends before the device has run what the first steady one "
+        "launched; record until the device is done");
+  }
   Draft draft;
-  const Chosen chosen = ChooseSteps(input);
+  const Chosen chosen = ChooseSteps(input, with_work);
   const analyze::Step& first = input.steps.steps[chosen.first];
   const analyze::Step& last = input.steps.steps[chosen.first + chosen.count - 1];
   draft.window = {first.host_span.begin_ns, last.host_span.end_ns};

@@ -265,6 +265,36 @@ TEST(Graph, StreamsThatTakeTurnsWaitForEachOther) {
   EXPECT_NEAR(SteadyStep(r.graph(), plan) - as_recorded, 3 * 1600e3, 60e3);
 }
 
+// Steps of 300 launches, each 6 us apart, and kernels of 10: the host is `ahead` launches ahead
+// when the window begins, and the file ends with the host.
+Replayed HostAhead(int ahead, int steps = 4) {
+  TraceSketch sketch;
+  constexpr int kLaunches = 300;
+  MarkSteps(sketch, steps, 6 * kLaunches);
+  const double end = 1000 + 6 * kLaunches * steps;
+  for (int i = 0; i < ahead; ++i) sketch.Kernel(1000 + 10 * i, 1010 + 10 * i);
+  for (int i = 0; i < kLaunches * steps; ++i) {
+    const double start = 1010 + 10 * (ahead + i);
+    sketch.Launch(1000 + 6 * i, i + 1);
+    if (start + 10 <= end) sketch.Kernel(start, start + 10, i + 1);
+  }
+  return Replayed(std::move(sketch));
+}
+
+TEST(Graph, StepsThatTheDeviceNeverCameToAreNotReplayed) {
+  const Replayed r = HostAhead(50);
+  ASSERT_TRUE(r.built()) << r.why_not();
+  EXPECT_EQ(r.graph().steps, 2u);  // 669 kernels ran: two steps and a part
+  EXPECT_EQ(r.graph().all_steps, 4u);
+  EXPECT_NEAR(SteadyStep(r.graph(), Plan(r.graph())), 3000e3, 30e3);
+}
+
+TEST(Graph, WithoutTheWorkOfAnyStepItSaysWhy) {
+  const Replayed r = HostAhead(300, 2);
+  ASSERT_FALSE(r.built());
+  EXPECT_NE(r.why_not().find("ends before the device has run"), std::string::npos);
+}
+
 TEST(Graph, NoEventWhereTheLaunchExplainsTheStart) {
   TraceSketch sketch = OneStep();
   sketch.Launch(1020, 1).Kernel(1032, 1300, 1, 7, "other");
