@@ -64,6 +64,8 @@ constexpr std::array kRelations = {
     Relation{"straggler", "blocking-copy"},
     Relation{"straggler", "launch-bound"},
     Relation{"straggler", "gpu-throttled"},
+    // What a checkpoint copies to the host is its own business.
+    Relation{"pageable-copy", "checkpoint-stall"},
     Relation{"host-sync", "checkpoint-stall"},
     Relation{"host-sync", "anomaly-mode"},
     Relation{"host-sync", "autotune-in-loop"},

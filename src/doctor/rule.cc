@@ -18,7 +18,7 @@ std::span<const RuleInfo> AllRules() {
       RuleInfo{"input-bound", "the step waits for its batch", JudgeInputBound},
       RuleInfo{"worker-restart", "the loader's workers are started anew for every epoch",
                JudgeWorkerRestart},
-      RuleInfo{"pageable-copy", "batches are copied out of pageable memory", JudgePageableCopy},
+      RuleInfo{"pageable-copy", "copies go through pageable memory", JudgePageableCopy},
       RuleInfo{"blocking-copy", "the host waits for copies to the device", JudgeBlockingCopy},
       RuleInfo{"host-sync", "the host waits for results of the device in the step", JudgeHostSync},
       RuleInfo{"launch-bound", "the host launches kernels more slowly than the device runs them",

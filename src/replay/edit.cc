@@ -24,7 +24,7 @@ std::span<const EditInfo> AllEdits() {
       EditInfo{"autotune-in-loop", "cuDNN's choice is kept from step to step", FindAutotune},
       EditInfo{"allocator-churn", "no device memory is allocated or freed inside the steps",
                FindAllocatorChurn},
-      EditInfo{"pageable-copy", "batches are copied from pinned memory, and nobody waits for it",
+      EditInfo{"pageable-copy", "copies use pinned memory, and nobody waits for batches",
                FindPageableCopy},
       EditInfo{"blocking-copy", "copies from pinned memory do not hold the host", FindBlockingCopy},
       EditInfo{"host-sync", "the host does not wait for results in the step", FindHostSync},

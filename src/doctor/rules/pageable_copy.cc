@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pageable-copy: copies to the device out of pageable memory.
+// pageable-copy: copies to the device out of pageable memory, and of results into it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,10 +16,6 @@ namespace {
 using trace::kNoRow;
 using trace::RowId;
 
-// CUDA stages pageable copies of up to 64 KiB without waiting for them (CUDA runtime API, "API
-// synchronization behavior"); what costs there is not the copy but that PyTorch waits after it.
-constexpr double kSmallBytes = 64.0 * 1024;
-
 struct Copies {
   std::uint64_t count = 0;
   double bytes = 0;
@@ -28,40 +24,50 @@ struct Copies {
   RowId longest = kNoRow;  // its call
 };
 
-Copies Collect(const replay::Model& model) {
+void Add(const trace::Trace& trace, RowId work, Copies& copies) {
+  ++copies.count;
+  copies.bytes += static_cast<double>(std::max<Bytes>(0, trace.device.bytes[work]));
+  copies.total_ns += trace.device.duration_ns[work];
+  const RowId call = trace.device.api[work];
+  if (call == kNoRow) return;
+  copies.host_ns += trace.host.duration_ns[call];
+  if (copies.longest == kNoRow ||
+      trace.host.duration_ns[call] > trace.host.duration_ns[copies.longest]) {
+    copies.longest = call;
+  }
+}
+
+struct BothWays {
+  Copies to_device, to_host;
+};
+
+BothWays Collect(const replay::Model& model) {
   const replay::Graph& graph = model.graph();
   const trace::Trace& trace = model.trace();
-  Copies copies;
+  BothWays copies;
   for (const replay::Task& task : graph.tasks) {
     if (task.kind == replay::TaskKind::kWait &&
         ReasonOf(model, task) == replay::WaitReason::kPageableCopy &&
         model.calls()[task.row] == analyze::ApiClass::kSync) {
-      copies.host_ns += trace.host.duration_ns[task.row];
+      copies.to_device.host_ns += trace.host.duration_ns[task.row];
     }
-    if (graph.lanes[task.lane].kind != replay::LaneKind::kStream ||
-        !replay::IsPageableInput(trace.device, task.row)) {
-      continue;
-    }
-    ++copies.count;
-    copies.bytes += static_cast<double>(std::max<Bytes>(0, trace.device.bytes[task.row]));
-    copies.total_ns += trace.device.duration_ns[task.row];
-    const RowId call = trace.device.api[task.row];
-    if (call == kNoRow) continue;
-    copies.host_ns += trace.host.duration_ns[call];
-    if (copies.longest == kNoRow ||
-        trace.host.duration_ns[call] > trace.host.duration_ns[copies.longest]) {
-      copies.longest = call;
-    }
+    if (graph.lanes[task.lane].kind != replay::LaneKind::kStream) continue;
+    if (replay::IsPageableInput(trace.device, task.row)) Add(trace, task.row, copies.to_device);
+    if (replay::IsPageableResult(trace.device, task.row)) Add(trace, task.row, copies.to_host);
   }
   return copies;
 }
 
-void Explain(const replay::Model& model, const Copies& copies, double steps, Finding& finding) {
+std::string Amount(const Copies& copies, double steps) {
+  return fmt::format("{} a step, {} in all",
+                     Times(static_cast<double>(copies.count) / steps, "copy", "copies"),
+                     HumanBytes(copies.bytes / steps));
+}
+
+void Explain(const replay::Model& model, const Copies& copies, const std::string& cost,
+             Finding& finding) {
   finding.evidence.push_back(
-      fmt::format("{} a step, {} in all: the host is held for {} ms",
-                  Times(static_cast<double>(copies.count) / steps, "copy", "copies"),
-                  HumanBytes(copies.bytes / steps),
-                  ThreeDigits(static_cast<double>(copies.host_ns) / 1e6 / steps)));
+      fmt::format("{}: {}", Amount(copies, static_cast<double>(model.graph().steps)), cost));
   if (copies.bytes > 0 && copies.total_ns > 0) {
     std::string rate = fmt::format(
         "they run at {} GB/s", ThreeDigits(copies.bytes / static_cast<double>(copies.total_ns)));
@@ -73,30 +79,16 @@ void Explain(const replay::Model& model, const Copies& copies, double steps, Fin
   }
 }
 
-}  // namespace
-
-Judgement JudgePageableCopy(const Case& the_case) {
-  if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
-  if (the_case.facts.trust.present.copies == 0) {
-    return the_case.trace.device.size() > 0
-               ? Judgement::Quiet()
-               : Judgement::Missing(
-                     std::string("no device activity in this trace; ") +
-                     trace::RecordAgain(the_case.trace.info, trace::Lacking::kDevice));
-  }
-  if (!the_case.whatif->Find("pageable-copy")) return Judgement::Quiet();
-  const replay::Model& model = the_case.whatif->model();
-  const Copies copies = Collect(model);
-  const auto steps = static_cast<double>(model.graph().steps);
-  const bool small = copies.bytes / static_cast<double>(copies.count) <= kSmallBytes;
-
-  Finding finding;
-  finding.id = "pageable-copy";
-  finding.fix = {"pageable-copy"};
+void SpeakOfBatches(const Case& the_case, const Copies& copies, double steps, Finding& finding) {
+  // What costs with small ones is not the copy but that PyTorch waits after it.
+  const bool small = copies.bytes / static_cast<double>(copies.count) <=
+                     static_cast<double>(replay::kStagedAtOnce);
   finding.title = small ? "the host waits after copying small tensors to the device"
                         : "batches are copied to the device out of pageable memory";
-  Explain(model, copies, steps, finding);
-  if (copies.longest != kNoRow) finding.where.push_back(Places(the_case).Of(copies.longest));
+  Explain(the_case.whatif->model(), copies,
+          fmt::format("the host is held for {} ms",
+                      ThreeDigits(static_cast<double>(copies.host_ns) / 1e6 / steps)),
+          finding);
   if (small) {
     finding.effort = Effort::kFewLines;
     finding.remedy =
@@ -112,6 +104,54 @@ Judgement JudgePageableCopy(const Case& the_case) {
         "buffer.copy_(batch); x = buffer.to(\"cuda\", non_blocking=True)\n";
     finding.effort = Effort::kFewLines;
   }
+}
+
+void SpeakOfResults(const Case& the_case, const Copies& copies, double steps, Finding& finding) {
+  finding.title = "results are copied to the host into pageable memory";
+  Explain(the_case.whatif->model(), copies,
+          fmt::format("the device spends {} ms on it",
+                      ThreeDigits(static_cast<double>(copies.total_ns) / 1e6 / steps)),
+          finding);
+  finding.effort = Effort::kFewLines;
+  finding.remedy =
+      "out = torch.empty_like(y, device=\"cpu\", pin_memory=True)     # once, before the loop\n"
+      "out.copy_(y, non_blocking=True)\n"
+      "torch.cuda.current_stream().synchronize()                   # before out is read\n";
+}
+
+}  // namespace
+
+Judgement JudgePageableCopy(const Case& the_case) {
+  if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
+  if (the_case.facts.trust.present.copies == 0) {
+    return the_case.trace.device.size() > 0
+               ? Judgement::Quiet()
+               : Judgement::Missing(
+                     std::string("no device activity in this trace; ") +
+                     trace::RecordAgain(the_case.trace.info, trace::Lacking::kDevice));
+  }
+  if (!the_case.whatif->Find("pageable-copy")) return Judgement::Quiet();
+  const replay::Model& model = the_case.whatif->model();
+  const BothWays copies = Collect(model);
+  const auto steps = static_cast<double>(model.graph().steps);
+
+  Finding finding;
+  finding.id = "pageable-copy";
+  finding.fix = {"pageable-copy"};
+  const bool results = copies.to_host.total_ns > copies.to_device.host_ns;
+  const Copies& main = results ? copies.to_host : copies.to_device;
+  const Copies& other = results ? copies.to_device : copies.to_host;
+  if (results) {
+    SpeakOfResults(the_case, main, steps, finding);
+  } else {
+    SpeakOfBatches(the_case, main, steps, finding);
+  }
+  if (other.count > 0) {
+    finding.evidence.push_back(fmt::format(
+        "and {} {}", Amount(other, steps),
+        results ? "to the device, out of pageable memory" : "to the host, into pageable memory"));
+  }
+  if (main.longest != kNoRow) finding.where.push_back(Places(the_case).Of(main.longest));
   return Judgement::Fires(std::move(finding));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pageable-copy: copies to the device leave pinned memory, and the host does not wait for them.
+// pageable-copy: copies to the device leave pinned memory, and the host does not wait for them;
+// results go to pinned memory, and the host waits for them all the same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,38 +17,53 @@ namespace {
 constexpr Nanos kCallCost = 10 * kMicrosecond;
 class PageableCopy : public Edit {
  public:
-  PageableCopy(std::vector<TaskId> copies, std::vector<TaskId> calls, std::vector<TaskId> waits)
-      : copies_(std::move(copies)), calls_(std::move(calls)), waits_(std::move(waits)) {}
+  struct Targets {
+    std::vector<TaskId> inputs, results;  // copies to the device, to the host
+    std::vector<TaskId> calls, waits;     // of the inputs
+  };
+  explicit PageableCopy(Targets targets) : targets_(std::move(targets)) {}
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
-    for (const TaskId wait : waits_) plan.DropWait(wait);
-    for (const TaskId call : calls_) {
+    for (const TaskId wait : targets_.waits) plan.DropWait(wait);
+    for (const TaskId call : targets_.calls) {
       plan.duration_ns[call] = std::min(plan.duration_ns[call], kCallCost);
     }
+    // At least, somebody spends the time on filling or emptying the pinned memory.
     if (guess == Guess::kLeast) return;
-    for (const TaskId copy : copies_) {
-      const Bytes bytes = model.trace().device.bytes[model.graph().tasks[copy].row];
-      const Known<Nanos> pinned = PinnedCopyNs(model, bytes, guess);
-      if (bytes > 0 && pinned) {
-        plan.duration_ns[copy] = std::min(plan.duration_ns[copy], *pinned);
+    for (const std::vector<TaskId>* copies : {&targets_.inputs, &targets_.results}) {
+      for (const TaskId copy : *copies) {
+        const Bytes bytes = model.trace().device.bytes[model.graph().tasks[copy].row];
+        const Known<Nanos> pinned = PinnedCopyNs(model, bytes, guess);
+        if (bytes > 0 && pinned) {
+          plan.duration_ns[copy] = std::min(plan.duration_ns[copy], *pinned);
+        }
       }
     }
   }
 
   std::string Scope(const Model& model) const override {
+    std::string text;
+    if (!targets_.inputs.empty()) text = CountOf(model, targets_.inputs) + " leave pinned memory";
+    if (!targets_.results.empty()) {
+      text += (text.empty() ? "" : ", ") + CountOf(model, targets_.results) + " go into it";
+    }
+    return text;
+  }
+
+ private:
+  static std::string CountOf(const Model& model, const std::vector<TaskId>& copies) {
     double bytes = 0;
-    for (const TaskId copy : copies_) {
+    for (const TaskId copy : copies) {
       bytes += static_cast<double>(
           std::max<Bytes>(0, model.trace().device.bytes[model.graph().tasks[copy].row]));
     }
     const auto steps = static_cast<double>(model.graph().steps);
-    return fmt::format("{} copies a step ({}) leave pinned memory",
-                       Fixed(static_cast<double>(copies_.size()) / steps, 1),
+    return fmt::format("{} copies a step ({})",
+                       Fixed(static_cast<double>(copies.size()) / steps, 1),
                        HumanBytes(bytes / steps));
   }
 
- private:
-  const std::vector<TaskId> copies_, calls_, waits_;
+  const Targets targets_;
 };
 
 }  // namespace
@@ -55,27 +71,27 @@ class PageableCopy : public Edit {
 FoundEdit FindPageableCopy(const Model& model) {
   const Graph& graph = model.graph();
   const trace::DeviceWork& device = model.trace().device;
-  std::vector<TaskId> copies, calls, waits;
+  PageableCopy::Targets targets;
   for (TaskId t = 0; t < graph.tasks.size(); ++t) {
     const Task& task = graph.tasks[t];
     if (task.kind == TaskKind::kWait) {
-      if (ReasonOf(model, task) == WaitReason::kPageableCopy) waits.push_back(t);
+      if (ReasonOf(model, task) == WaitReason::kPageableCopy) targets.waits.push_back(t);
       continue;
     }
-    if (graph.lanes[task.lane].kind != LaneKind::kStream || !IsPageableInput(device, task.row)) {
-      continue;
-    }
-    copies.push_back(t);
+    if (graph.lanes[task.lane].kind != LaneKind::kStream) continue;
+    if (IsPageableResult(device, task.row)) targets.results.push_back(t);
+    if (!IsPageableInput(device, task.row)) continue;
+    targets.inputs.push_back(t);
     const trace::RowId call = device.api[task.row];
     if (call != trace::kNoRow && graph.of_host[call] != kNoTask) {
-      calls.push_back(graph.of_host[call]);
+      targets.calls.push_back(graph.of_host[call]);
     }
   }
-  if (copies.empty()) {
-    return FoundEdit::Absent("no copy to the device in the steps leaves pageable memory");
+  if (targets.inputs.empty() && targets.results.empty()) {
+    return FoundEdit::Absent(
+        "no batch and no large result goes through pageable memory in the steps");
   }
-  return FoundEdit(
-      std::make_unique<PageableCopy>(std::move(copies), std::move(calls), std::move(waits)));
+  return FoundEdit(std::make_unique<PageableCopy>(std::move(targets)));
 }
 
 }  // namespace hone::replay

@@ -75,4 +75,10 @@ bool IsPageableInput(const trace::DeviceWork& device, RowId work) {
          device.source[work] == trace::MemoryKind::kPageable;
 }
 
+bool IsPageableResult(const trace::DeviceWork& device, RowId work) {
+  return device.kind[work] == trace::WorkKind::kCopy &&
+         device.direction[work] == trace::CopyDirection::kDeviceToHost &&
+         device.target[work] == trace::MemoryKind::kPageable && device.bytes[work] > kStagedAtOnce;
+}
+
 }  // namespace hone::replay

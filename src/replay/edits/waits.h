@@ -21,6 +21,13 @@ WaitReason ReasonOf(const Model& model, const Task& task);
 // A copy to the device out of pageable memory.
 bool IsPageableInput(const trace::DeviceWork& device, trace::RowId work);
 
+// CUDA stages pageable copies of up to 64 KiB without waiting for them (CUDA runtime API, "API
+// synchronization behavior").
+inline constexpr Bytes kStagedAtOnce = 64 * 1024;
+
+// A copy of a result into pageable memory that is long enough to be held up by it.
+bool IsPageableResult(const trace::DeviceWork& device, trace::RowId work);
+
 // How long a copy of so many bytes takes between pinned memory and the device. Absent where the
 // link is not in the table of devices.
 Known<Nanos> PinnedCopyNs(const Model& model, Bytes bytes, Guess guess);
