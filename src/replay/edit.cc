@@ -27,6 +27,8 @@ std::span<const EditInfo> AllEdits() {
       EditInfo{"pageable-copy", "copies use pinned memory, and nobody waits for batches",
                FindPageableCopy},
       EditInfo{"blocking-copy", "copies from pinned memory do not hold the host", FindBlockingCopy},
+      EditInfo{"copy-unoverlapped", "batches are copied beside the kernels of the step before",
+               FindCopyUnoverlapped},
       EditInfo{"host-sync", "the host does not wait for results in the step", FindHostSync},
       EditInfo{"grad-in-inference", "inference builds no autograd graph", FindGradInInference},
       EditInfo{"kv-cache-unused", "every step computes one token", FindKvCache},

@@ -26,6 +26,11 @@ struct Plan {
   // A loader makes batches so, up to a few ahead.
   std::vector<Nanos> apart_ns;
 
+  // By task, of copies: runs beside its stream, in turn with others like it, as soon as it is
+  // launched; what follows it on its stream waits for the copy so many before it instead. 0: stays
+  // in line; empty: all do.
+  std::vector<std::uint32_t> ahead;
+
   // By task: what another edit made of its matrix work; empty: nothing.
   std::vector<MatrixMode> matrix;
   // By task: of its duration, what goes to changing the layout of tensors that the trace shows
@@ -41,6 +46,12 @@ struct Plan {
   void SetMatrix(TaskId task, MatrixMode mode) {
     if (matrix.empty()) matrix.resize(duration_ns.size(), MatrixMode::kAsRecorded);
     matrix[task] = mode;
+  }
+
+  std::uint32_t AheadOf(TaskId task) const { return ahead.empty() ? 0 : ahead[task]; }
+  void SetAhead(TaskId task, std::uint32_t copies) {
+    if (ahead.empty()) ahead.resize(duration_ns.size(), 0);
+    ahead[task] = copies;
   }
 
   bool Holds(const Graph& graph, TaskId task, const Edge& edge) const {

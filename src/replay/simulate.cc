@@ -39,15 +39,11 @@ class Simulation {
     ++passes_;
     for (TaskId t = 0; t < graph_.tasks.size(); ++t) {
       Nanos& lane_end = lane_end_[graph_.tasks[t].lane];
-      Nanos start = lane_end == INT64_MIN ? INT64_MIN : lane_end + plan_.lag_ns[t];
-      if (plan_.held[t] != Held::kByNone) {
-        for (const Edge& edge : graph_.EdgesOf(t)) {
-          if (!plan_.Holds(graph_, t, edge)) continue;
-          start = std::max(start, edge.laps > 0 ? FromBefore(edge) : From(edge) + edge.lag_ns);
-        }
+      if (plan_.AheadOf(t) > 0) {
+        CopyAhead(t, lane_end);
+        continue;
       }
-      // Nothing holds it: it starts where it was measured.
-      if (start == INT64_MIN) start = graph_.tasks[t].start_ns;
+      Nanos start = Allowed(t, lane_end == INT64_MIN ? INT64_MIN : lane_end + plan_.lag_ns[t]);
       if (plan_.apart_ns[t] > 0) start = TakeMade(start, plan_.apart_ns[t]);
       const bool work = graph_.lanes[graph_.tasks[t].lane].kind == LaneKind::kStream;
       if (work) {
@@ -80,6 +76,33 @@ class Simulation {
   Times TakeTimes() && { return {std::move(start_), std::move(end_)}; }
 
  private:
+  // No earlier than `start` and every edge that counts; where nothing holds it, as measured.
+  Nanos Allowed(TaskId t, Nanos start) const {
+    if (plan_.held[t] != Held::kByNone) {
+      for (const Edge& edge : graph_.EdgesOf(t)) {
+        if (!plan_.Holds(graph_, t, edge)) continue;
+        start = std::max(start, Until(edge));
+      }
+    }
+    return start == INT64_MIN ? graph_.tasks[t].start_ns : start;
+  }
+
+  // The stream goes on without it; what the copy waited for on other streams holds what follows.
+  void CopyAhead(TaskId t, Nanos& lane_end) {
+    Nanos start = copied_.empty() ? INT64_MIN : copied_.back();
+    for (const Edge& edge : graph_.EdgesOf(t)) {
+      if (!plan_.Holds(graph_, t, edge)) continue;
+      const bool event = graph_.lanes[graph_.tasks[edge.from].lane].kind == LaneKind::kStream;
+      Nanos& held = event ? lane_end : start;
+      held = std::max(held, Until(edge));
+    }
+    start_[t] = start == INT64_MIN ? graph_.tasks[t].start_ns : start;
+    end_[t] = start_[t] + plan_.duration_ns[t];
+    copied_.push_back(end_[t]);
+    const std::size_t ahead = plan_.AheadOf(t);
+    if (copied_.size() > ahead) lane_end = std::max(lane_end, *(copied_.rbegin() + ahead));
+  }
+
   // Of a stream: how many launches went into its queue, and when the device began with each.
   struct Queue {
     std::size_t launches = 0;
@@ -98,8 +121,9 @@ class Simulation {
       }
     }
   }
-  // Calls that the plan took away queue nothing.
+  // Calls that the plan took away queue nothing, and copies beside a stream leave its queue.
   bool Queues(TaskId call) const {
+    if (plan_.AheadOf(pair_[call]) > 0) return false;
     return plan_.duration_ns[call] > 0 || graph_.tasks[call].duration_ns == 0;
   }
   // When there is room for what the call launches.
@@ -128,6 +152,9 @@ class Simulation {
     return start;
   }
 
+  Nanos Until(const Edge& edge) const {
+    return edge.laps > 0 ? FromBefore(edge) : From(edge) + edge.lag_ns;
+  }
   Nanos From(const Edge& edge) const {
     return edge.from_start ? start_[edge.from] : end_[edge.from];
   }
@@ -144,6 +171,7 @@ class Simulation {
   std::vector<Nanos> lane_end_;
   std::vector<TaskId> pair_;   // by task: its launch, or what it launches first; kNoTask: none
   std::vector<Queue> queues_;  // by lane
+  std::vector<Nanos> copied_;  // ends of the copies that run beside their streams
   Nanos made_ = INT64_MIN;     // when the last thing that is taken was made
   std::vector<Nanos> taken_;   // starts of the tasks that took one
 };

@@ -69,6 +69,62 @@ TEST(Simulate, TheQueueOfAStreamHasAnEnd) {
               100);
 }
 
+// Each step: a batch of two copies, 60 and 5, then a kernel of 100, all in line: 165. One batch
+// ahead the kernel hides the copies; copies that take longer than it set the pace.
+TEST(Simulate, CopiesAheadRunBesideTheKernelsOfTheBatchBefore) {
+  SampleGraph sample({LaneKind::kThread, LaneKind::kStream});
+  std::vector<TaskId> large, small;
+  for (int step = 0; step < 3; ++step) {
+    const Nanos host = 15 * step, device = 10 + 165 * step;
+    const TaskId first = sample.Add(0, TaskKind::kLaunch, host, 5);
+    const TaskId second = sample.Add(0, TaskKind::kLaunch, host + 5, 5);
+    const TaskId third = sample.Add(0, TaskKind::kLaunch, host + 10, 5);
+    large.push_back(sample.Add(1, TaskKind::kCopy, device, 60, {{first, true, 10}}));
+    small.push_back(sample.Add(1, TaskKind::kCopy, device + 60, 5, {{second, true, 10}}));
+    sample.Add(1, TaskKind::kKernel, device + 65, 100, {{third, true, 10}});
+  }
+  sample.graph().steps = 3;
+  Plan plan(sample.graph());
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 165);
+  for (int step = 0; step < 3; ++step) {
+    plan.SetAhead(large[step], 1);
+    plan.SetAhead(small[step], 2);
+  }
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 100);
+  for (const TaskId copy : large) plan.duration_ns[copy] = 195;
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 200);
+}
+
+// The batch is there when the host has launched its copy, and no earlier.
+TEST(Simulate, ACopyAheadWaitsForItsLaunch) {
+  SampleGraph sample({LaneKind::kThread, LaneKind::kStream});
+  sample.Add(0, TaskKind::kInput, 0, 300);
+  const TaskId launch = sample.Add(0, TaskKind::kLaunch, 300, 5);
+  const TaskId copy = sample.Add(1, TaskKind::kCopy, 310, 60, {{launch, true, 10}});
+  const TaskId kernel = sample.Add(1, TaskKind::kKernel, 370, 100);
+  Plan plan(sample.graph());
+  plan.SetAhead(copy, 1);
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 305);  // the host's pace
+  EXPECT_EQ(ReplayOnce(sample.graph(), plan).start_ns[copy], 310);
+  EXPECT_LT(ReplayOnce(sample.graph(), plan).start_ns[kernel], 371);
+}
+
+// A collective of 200 on a stream of its own, then the copy that waited for it, then a kernel: the
+// kernel waits for the collective all the same.
+TEST(Simulate, WhatACopyAheadWaitedForHoldsWhatFollows) {
+  SampleGraph sample({LaneKind::kThread, LaneKind::kStream, LaneKind::kStream});
+  const TaskId launch = sample.Add(0, TaskKind::kLaunch, 0, 5);
+  const TaskId kernel = sample.Add(1, TaskKind::kKernel, 10, 100, {{launch, true, 10}});
+  const TaskId sum = sample.Add(2, TaskKind::kCollective, 110, 200, {{kernel, false, 0}});
+  const TaskId copy =
+      sample.Add(1, TaskKind::kCopy, 310, 20, {{launch, true, 10}, {sum, false, 0}});
+  sample.Add(1, TaskKind::kKernel, 330, 50);
+  Plan plan(sample.graph());
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 370);
+  plan.SetAhead(copy, 1);
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 350);
+}
+
 TEST(Simulate, StepsOfAWindowShareItsLength) {
   SampleGraph sample({LaneKind::kThread});
   for (int i = 0; i < 4; ++i) sample.Add(0, TaskKind::kHost, i * 100, 100);

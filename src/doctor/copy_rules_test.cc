@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules about copies: which of them a copy belongs to, and which belong to none.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "analyze/sketch_test.h"
+#include "doctor/look_test.h"
+
+namespace hone::doctor {
+namespace {
+
+using analyze::TraceSketch;
+using trace::CopyDirection;
+using trace::MemoryKind;
+
+constexpr int kSteps = 6;
+constexpr double kStep = 3000;  // us
+
+// Steps that copy a batch on the stream of their four kernels, and then wait for these. In us.
+struct Job {
+  MemoryKind source = MemoryKind::kPinned;
+  double copy = 600;
+  int copies_in = kSteps;       // the first so many steps
+  double result_before = 0;     // a result of so many us is fetched before the batch is copied
+  bool waits_for_copy = false;  // the host does
+  double kernel = 580;
+  double between_launches = 10;
+};
+
+TraceSketch Sketch(const Job& job) {
+  TraceSketch sketch;
+  sketch.builder().trace().devices[sketch.builder().DeviceFor(0)].name = "NVIDIA H200";
+  std::int64_t id = 100;
+  for (int i = 0; i < kSteps; ++i) {
+    const double begin = 1000 + i * kStep;
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), begin, begin + kStep);
+    double host = begin + 10, device = begin + 20;
+    if (job.result_before > 0) {
+      const double end = device + job.result_before;
+      sketch.Op("aten::item", host, end + 10).Call("cudaMemcpyAsync", host + 2, host + 8, ++id);
+      sketch.Copy(device, end, id, CopyDirection::kDeviceToHost, MemoryKind::kDevice,
+                  MemoryKind::kPinned, 4);
+      sketch.Call("cudaStreamSynchronize", host + 9, end + 5, ++id);
+      host = end + 20;
+      device = host + 10;
+    }
+    if (i < job.copies_in) {
+      const bool blocks = job.source == MemoryKind::kPageable;
+      const double end = device + job.copy;
+      const double returns = blocks ? end + 5 : host + 8;
+      const double after = job.waits_for_copy ? end + 8 : returns;
+      sketch.Op("aten::copy_", host, after + 2).Call("cudaMemcpyAsync", host + 2, returns, ++id);
+      sketch.Copy(device, end, id, CopyDirection::kHostToDevice, job.source, MemoryKind::kDevice,
+                  33'000'000);
+      if (job.waits_for_copy) sketch.Call("cudaStreamSynchronize", returns + 2, end + 5, ++id);
+      host = after + 10;
+      device = end;
+    }
+    sketch.Op("aten::mm", host, host + 4 * job.between_launches + 5);
+    for (int k = 0; k < 4; ++k) {
+      sketch.Launch(host + 1, ++id);
+      device = std::max(device + 2, host + 8);
+      sketch.Kernel(device, device + job.kernel, id);
+      device += job.kernel;
+      host += job.between_launches;
+    }
+    sketch.Call("cudaStreamSynchronize", host + 10, device + 5, ++id);
+  }
+  return sketch;
+}
+
+TEST(CopyRules, KernelsThatWaitForABatchFromPinnedMemory) {
+  const Look look(Sketch({}));
+  const Finding* finding = look.Find("copy-unoverlapped");
+  ASSERT_NE(finding, nullptr);
+  // 3,000 us less the copy, which hides behind 2,320 us of kernels.
+  EXPECT_NEAR(finding->predicted->likely_ns, 2.4e6, 0.03e6);
+  EXPECT_EQ(look.Find("pageable-copy"), nullptr);
+  EXPECT_EQ(look.Find("blocking-copy"), nullptr);
+}
+
+TEST(CopyRules, NoStepIsShorterThanItsCopies) {
+  const Look look(Sketch({.copy = 2000, .kernel = 230}));
+  const Finding* finding = look.Find("copy-unoverlapped");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_GE(finding->predicted->likely_ns, 2.0e6);
+}
+
+TEST(CopyRules, ACopyBelongsToOneRule) {
+  const Look pageable(Sketch({.source = MemoryKind::kPageable, .copy = 1500, .kernel = 350}));
+  EXPECT_NE(pageable.Find("pageable-copy"), nullptr);
+  EXPECT_EQ(pageable.Find("copy-unoverlapped"), nullptr);
+  const Look waited(Sketch({.waits_for_copy = true, .kernel = 100, .between_launches = 550}));
+  EXPECT_NE(waited.Find("blocking-copy"), nullptr);
+  EXPECT_EQ(waited.Find("copy-unoverlapped"), nullptr);
+}
+
+TEST(CopyRules, ACopyThatTakesNoTimeIsNotWorthASentence) {
+  EXPECT_EQ(Look(Sketch({.copy = 5, .kernel = 730})).Find("copy-unoverlapped"), nullptr);
+}
+
+TEST(CopyRules, ACopyOfOneStepHasNoBatchBeforeIt) {
+  EXPECT_EQ(Look(Sketch({.copies_in = 2})).Find("copy-unoverlapped"), nullptr);
+}
+
+// The host launches a kernel every 700 us: the device waits for it, and not for the copy.
+TEST(CopyRules, AHostThatSetsThePaceGainsNothing) {
+  const Look look(Sketch({.kernel = 100, .between_launches = 700}));
+  EXPECT_EQ(look.Find("copy-unoverlapped"), nullptr);
+}
+
+TEST(CopyRules, WhatAResultDecidesCannotBeCopiedAhead) {
+  EXPECT_EQ(Look(Sketch({.result_before = 20, .kernel = 570})).Find("copy-unoverlapped"), nullptr);
+}
+
+}  // namespace
+}  // namespace hone::doctor
