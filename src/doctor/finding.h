@@ -55,6 +55,8 @@ struct Finding {
   // predicted, and findings that would only fill that time are its other faces. `fix` is empty
   // then.
   std::vector<std::string> explains;
+  // What is predicted is the most that it can give back: nothing tells how much of it can go.
+  bool at_most = false;
   std::vector<Instead> instead;  // remedies beside `fix`; none is counted in what follows
 
   // Set by the doctor.

@@ -12,6 +12,9 @@ namespace hone::doctor {
 // Title, place, evidence and remedy of the same operators over and over.
 void NameLoop(const Case& the_case, const replay::OperatorLoop& loop, Finding& finding);
 
+// The same of what operators compute beside the model.
+void NameBeside(const Case& the_case, const replay::UserOperators& beside, Finding& finding);
+
 // A program that trains decides itself when it goes on; one that serves may have nothing to do.
 bool MayIdle(const Case& the_case);
 // At most one such pause an iteration, so between iterations, as far as anybody can tell.

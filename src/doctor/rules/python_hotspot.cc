@@ -197,7 +197,8 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   const bool named = hotspot->frame != trace::kNoRow;
   if (!named && share < kLeastPauseShare) return Judgement::Quiet();
   const double times = static_cast<double>(hotspot->times) / steps;
-  const bool rare = !named && !hotspot->loop && hotspot->line == StringId::kEmpty && times < 0.5;
+  const bool rare = !named && !hotspot->loop && !hotspot->beside &&
+                    hotspot->line == StringId::kEmpty && times < 0.5;
   if (rare && share < kLeastRareShare) return Judgement::Quiet();
 
   Finding finding;
@@ -219,6 +220,8 @@ Judgement JudgePythonHotspot(const Case& the_case) {
   }
   if (hotspot->loop) {
     NameLoop(the_case, *hotspot->loop, finding);
+  } else if (hotspot->beside) {
+    NameBeside(the_case, *hotspot->beside, finding);
   } else if (named) {
     NameFunction(the_case, *hotspot, finding);
   } else if (hotspot->line != StringId::kEmpty) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // python-hotspot: the Python function that takes most of the step takes no time.
-// Four ways to find it: frames (self_time.h), samples (sampled_pauses.h), pauses that nobody names
-// (host_pauses.h) and loops of operators (operator_loop.h). They are weighed against each other
-// here.
+// Five ways to find it: frames (self_time.h), samples (sampled_pauses.h), pauses that nobody names
+// (host_pauses.h), loops of operators (operator_loop.h) and what operators compute beside the model
+// (user_operators.h). They are weighed against each other here.
 #include "replay/edits/python_hotspot.h"
 
 #include <fmt/format.h>
@@ -325,6 +325,16 @@ Known<Hotspot> ByLoops(const Model& model) {
   return hotspot;
 }
 
+// Operators that the user's code calls beside the model.
+Known<Hotspot> ByOperators(const Model& model) {
+  Known<UserOperators> beside = FindUserOperators(model);
+  if (!beside) return Known<Hotspot>::Absent(beside.why_not());
+  Hotspot hotspot;
+  hotspot.cut = beside->cut;
+  hotspot.beside = std::move(*beside);
+  return hotspot;
+}
+
 // What lies between operators: frames tell, or samples, or nobody.
 Known<Hotspot> BetweenOperators(const Model& model) {
   if (model.facts().trust.present.python > 0) return ByFrames(model);
@@ -339,10 +349,10 @@ class PythonHotspot : public Edit {
  public:
   explicit PythonHotspot(Hotspot hotspot) : hotspot_(std::move(hotspot)) {}
 
-  // Least: half of it is work that must be done somewhere. Most: all of it goes, and samples found
-  // it less often than it runs.
+  // Least: half of it is work that must be done somewhere; what operators compute beside the model
+  // may be needed as it is. Most: all of it goes, and samples found it less often than it runs.
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
-    const double strength = guess == Guess::kLeast  ? 0.5
+    const double strength = guess == Guess::kLeast  ? (hotspot_.beside ? 0.0 : 0.5)
                             : guess == Guess::kMost ? 1.0 + 2 * hotspot_.error
                                                     : 1.0;
     hotspot_.cut.Apply(model.graph(), strength, plan);
@@ -356,6 +366,10 @@ class PythonHotspot : public Edit {
         hotspot_.loop
             ? fmt::format("{} called {:.0f} times a step",
                           Count(hotspot_.loop->once.size(), "operator"), hotspot_.loop->times)
+        : hotspot_.beside
+            ? fmt::format("{} at {}",
+                          Count(hotspot_.beside->rows.size() / model.graph().steps, "operator"),
+                          analyze::SourceText(hotspot_.beside->place))
         : hotspot_.frame != kNoRow ? std::string(model.trace().HostName(hotspot_.frame))
         : hotspot_.line != StringId::kEmpty
             ? analyze::SourceText(model.trace().Name(hotspot_.line))
@@ -381,12 +395,8 @@ bool IsLoopOf(const Model& model, const Hotspot& function, const Hotspot& loop) 
   return static_cast<double>(inside) >= kMostOfItsOperators * static_cast<double>(function.looped);
 }
 
-}  // namespace
-
-Known<Hotspot> FindHotspot(const Model& model) {
-  if (model.graph().lanes[0].row >= model.trace().threads.size()) {
-    return Known<Hotspot>::Absent("no host activity in this trace");
-  }
+// Code between operators, or calling them in a loop.
+Known<Hotspot> BetweenOrLoop(const Model& model) {
   Known<Hotspot> between = BetweenOperators(model), loop = ByLoops(model);
   const auto gone = [](const Known<Hotspot>& one) {
     return one ? static_cast<double>(one->cut.gone_ns()) : 0;
@@ -399,6 +409,28 @@ Known<Hotspot> FindHotspot(const Model& model) {
                        : loop && loop->loop->growth > 0 ? gone(loop) / kGrowthExplains
                                                         : gone(loop);
   return gone(between) >= least ? std::move(between) : std::move(loop);
+}
+
+// Operators of a loop: that it calls them one by one is what is wrong with it, whatever it takes.
+bool IsCalledBy(const Model& model, const UserOperators& beside, const Hotspot& loop) {
+  std::size_t inside = 0;
+  for (const RowId row : beside.rows) {
+    inside += loop.cut.Contains(0, model.trace().host.start_ns[row]) ? 1 : 0;
+  }
+  return static_cast<double>(inside) >=
+         kMostOfItsOperators * static_cast<double>(beside.rows.size());
+}
+
+}  // namespace
+
+Known<Hotspot> FindHotspot(const Model& model) {
+  if (model.graph().lanes[0].row >= model.trace().threads.size()) {
+    return Known<Hotspot>::Absent("no host activity in this trace");
+  }
+  Known<Hotspot> beside = ByOperators(model), other = BetweenOrLoop(model);
+  const auto gone = [](const Known<Hotspot>& one) { return one ? one->cut.gone_ns() : 0; };
+  if (beside && other && IsCalledBy(model, *beside->beside, *other)) return other;
+  return beside && gone(beside) > gone(other) ? std::move(beside) : std::move(other);
 }
 
 FoundEdit FindPythonHotspot(const Model& model) {

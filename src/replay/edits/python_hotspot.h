@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python code outside operators that takes most of the step: shared by the edit and the rule.
+// The Python code, or what it has operators compute, that takes most of the step: shared by the
+// edit and the rule.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 
 #include "replay/edits/host_cut.h"
 #include "replay/edits/operator_loop.h"
+#include "replay/edits/user_operators.h"
 #include "replay/model.h"
 
 namespace hone::replay {
@@ -43,7 +45,8 @@ struct Hotspot {
   std::uint64_t looped = 0;
   Nanos looped_ns = 0;
   std::optional<OperatorLoop> loop;  // the same operators over and over: none of the above is set
-  HostCut cut;                       // what the function's own code takes
+  std::optional<UserOperators> beside;  // what operators compute beside the model: nor then
+  HostCut cut;                          // what the function's own code takes
   double error = 0;  // of that time, relative: one standard deviation, where samples tell it
 
   // For something that is not this code, and so no code of it is too slow.

@@ -75,6 +75,7 @@ void WriteFinding(JsonWriter& json, const doctor::Diagnosis& diagnosis,
                          : WriteAbsent(json, why_not);
   number("speedup", finding.speedup);
   number("speedup_after", finding.speedup_after);
+  if (finding.at_most) json.Field("at_most", true);
   json.Key("predicted_step_ms");
   finding.predicted ? WritePrediction(json, *finding.predicted) : WriteAbsent(json, why_not);
   WriteTexts(json, "evidence", finding.evidence, Layout::kLines);

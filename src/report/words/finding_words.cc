@@ -45,7 +45,7 @@ std::string GainText(const Finding& finding, std::size_t number, const Style& st
   if (!finding.speedup) {
     return finding.recoverable_ns ? MillisText(*finding.recoverable_ns) + " ms" : "-";
   }
-  std::string text = SpeedupText(*finding.speedup);
+  std::string text = (finding.at_most ? "up to " : "") + SpeedupText(*finding.speedup);
   if (number < 2 || !finding.speedup_after) return text;
   const double after = *finding.speedup_after;
   if (std::abs(after / *finding.speedup - 1) <= kSameGain) return text;
