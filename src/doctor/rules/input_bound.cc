@@ -168,6 +168,10 @@ std::string MoreWorkers(const Case& the_case, const replay::WorkerChoice& choice
       choice.times && now > 0
           ? fmt::format("DataLoader(..., num_workers={}, prefetch_factor=4)   # it has {} now\n",
                         static_cast<std::size_t>(choice.count) * now, now)
+      : !choice.times && choice.cores <= 0 && !device
+          ? fmt::format(
+                "DataLoader(..., num_workers=min({}, os.cpu_count()), persistent_workers=True)\n",
+                choice.count)
       : choice.times
           ? fmt::format(
                 "DataLoader(..., num_workers={} * n, prefetch_factor=4)   # n: the number it has "
@@ -300,6 +304,13 @@ Judgement JudgeInputBound(const Case& the_case) {
   Name(the_case, model, finding);
   const replay::WorkerChoice choice = replay::ChooseWorkers(model);
   if (choice.crowded()) finding.confidence = Confidence::kMedium;
+  if (!choice.times && choice.cores <= 0 && !HasDevice(the_case)) {
+    finding.confidence = Confidence::kMedium;
+    finding.evidence.push_back(
+        fmt::format("how many cores there are is not in this trace: predicted for two, and at the "
+                    "most for {}",
+                    choice.count));
+  }
   finding.remedy = MoreWorkers(the_case, choice, WorkersSeen(model));
   Place place;
   place.op = std::string(the_case.trace.Name(loader->iterator));

@@ -26,6 +26,10 @@ constexpr Range3 kWorkOfProfiled = {1.25, 0.4, 0.2};
 // times as long.
 constexpr Range3 kWorkOfWorkers = {1.25, 1.0, 0.7};
 
+// Where nobody told how many cores there are, and no device does the rest: what next to every
+// machine has. Only the most that it may help counts on a core for each worker.
+constexpr double kSureCores = 2;
+
 struct Fetches {
   double count = 0;
   double work_ns = 0;  // of one, in the process itself
@@ -96,16 +100,17 @@ class InputBound : public Edit {
     const double work = fetches.work_ns * (profiled ? kWorkOfProfiled : kWorkOfRecorded).At(guess);
     const double workers = choice_.count;
     double apart = work / workers;
-    if (choice_.cores > 0 && guess != Guess::kMost) {
+    const double cores = choice_.cores > 0 || device ? choice_.cores : kSureCores;
+    if (cores > 0 && guess != Guess::kMost) {
       const double between =
           static_cast<double>(model.graph().window.length()) / fetches.count - fetches.work_ns;
       // What waits for a disk takes no core; where that was not seen, at most it does (kMost).
       // Operators of the host may use every core, so that at the least nothing runs beside them.
-      const double at_once = choice_.cores / choice_.on_core;
-      apart = guess == Guess::kLeast && !device
-                  ? work / std::min(workers, at_once) + between
-                  : std::max(apart, (work * choice_.on_core + between * choice_.rest_cores) /
-                                        choice_.cores);
+      const double at_once = cores / choice_.on_core;
+      apart =
+          guess == Guess::kLeast && !device
+              ? work / std::min(workers, at_once) + between
+              : std::max(apart, (work * choice_.on_core + between * choice_.rest_cores) / cores);
       // Workers never make it slower than loading in the process itself.
       apart = std::min(apart, fetches.work_ns + between);
     }
