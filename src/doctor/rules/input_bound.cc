@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyze/slice_activity.h"
 #include "analyze/source_frame.h"
 #include "base/text.h"
 #include "doctor/places.h"
@@ -126,6 +127,39 @@ SampledLine FindSampledLine(const replay::Model& model, bool in_workers) {
 // Fewer samples could be anywhere; a line with less than a fifth of them is one of many.
 constexpr std::uint64_t kLeastSamples = 5;
 constexpr double kLeastSampled = 0.2;
+
+// Items that are rows of tensors, taken one by one and stacked again: as many takings as samples,
+// one stack for each field, and hardly anything else.
+struct RowByRow {
+  double taken = 0, stacked = 0;  // a fetch
+  bool found() const { return stacked > 0 && taken >= kFewestRows * stacked; }
+  static constexpr double kFewestRows = 16;
+};
+
+RowByRow FindRowByRow(const replay::Model& model) {
+  // What else may stand in a fetch, as a share of what is taken.
+  constexpr double kFewOthers = 0.1;
+  const trace::Trace& trace = model.trace();
+  std::vector<std::uint8_t> inside(trace.host.size(), 0);
+  double fetches = 0, others = 0;
+  for (const RowId row : analyze::FindLoaderSlices(trace)) {
+    inside[row] = model.InWindow(row) ? 1 : 0;
+    fetches += inside[row];
+  }
+  RowByRow found;
+  for (RowId i = 0; i < trace.host.size(); ++i) {
+    const RowId parent = trace.host.parent[i];
+    if (parent != kNoRow && inside[parent] != 0) inside[i] = 1;
+    if (inside[i] == 0 || model.lineage().top_op[i] != i) continue;
+    const std::string_view name = trace.HostName(i);
+    const bool takes = name == "aten::select" || name == "aten::index";
+    (takes ? found.taken : name == "aten::stack" ? found.stacked : others) += 1;
+  }
+  if (fetches == 0 || others > kFewOthers * found.taken) return {};
+  found.taken /= fetches;
+  found.stacked /= fetches;
+  return found;
+}
 
 // Steady steps in which a fetch takes longer than a ready batch, and kLeastShare of the step or
 // more, as a share of all.
@@ -264,6 +298,24 @@ void NameTransform(const Case& the_case, const replay::Model& model, Finding& fi
                                 HasDevice(the_case) ? ", or on the GPU" : "");
 }
 
+// Workers would do the same work, and send it to another process.
+void NameRowByRow(const replay::Model& model, double fetching_ns, Finding& finding) {
+  const RowByRow rows = FindRowByRow(model);
+  // Whatever takes longer than getting to the next operator is not the taking.
+  const auto most = static_cast<double>(analyze::kDispatchPause);
+  if (!rows.found() || fetching_ns > most * rows.taken) return;
+  finding.title += ", row by row";
+  finding.evidence.push_back(
+      fmt::format("a fetch takes {} out of tensors, and stacks them again with {}",
+                  Times(rows.taken, "row"), Times(rows.stacked, "operator")));
+  finding.remedy =
+      "# first: whole batches at a time, dataset[list_of_indices]\n"
+      "DataLoader(dataset, sampler=BatchSampler(RandomSampler(dataset), 128, False), "
+      "batch_size=None)\n"
+      "# where that is not enough:\n" +
+      finding.remedy;
+}
+
 }  // namespace
 
 Judgement JudgeInputBound(const Case& the_case) {
@@ -315,6 +367,8 @@ Judgement JudgeInputBound(const Case& the_case) {
   Place place;
   place.op = std::string(the_case.trace.Name(loader->iterator));
   finding.where.push_back(place);
+  if (loader->mode == analyze::LoaderMode::kInProcess)
+    NameRowByRow(model, *loader->per_step_ns, finding);
   NameTransform(the_case, model, finding);
   return Judgement::Fires(std::move(finding));
 }
