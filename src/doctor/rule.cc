@@ -63,7 +63,7 @@ std::span<const RuleInfo> AllRules() {
       RuleInfo{"cpu-oversubscribed", "more threads want to run than there are cores",
                JudgeCpuOversubscribed},
       RuleInfo{"gpu-throttled", "the device runs below its clock", JudgeGpuThrottled},
-      RuleInfo{"python-hotspot", "Python code outside operators takes the time",
+      RuleInfo{"python-hotspot", "Python code takes the time, or operators beside the model do",
                JudgePythonHotspot},
   };
   return kRules;

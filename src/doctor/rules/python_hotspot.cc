@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// python-hotspot: Python code outside operators takes the time.
+// python-hotspot: Python code takes the time, between operators or by what it has them compute.
 #include "replay/edits/python_hotspot.h"
 
 #include <fmt/format.h>

@@ -99,6 +99,8 @@ export interface Finding {
   recoverable_ms: Maybe<number>;
   speedup: Maybe<number>;
   speedup_after: Maybe<number>;
+  /** The gain is the most there is. */
+  at_most?: boolean;
   predicted_step_ms: Maybe<Range>;
   evidence: string[];
   where: Where[];

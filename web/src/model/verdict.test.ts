@@ -4,7 +4,7 @@ import type { Share } from './page.js';
 import type { Finding, Report } from './report.js';
 import { isAbsent, known, whyAbsent } from './report.js';
 import { segmentsOf, splitOf } from './shares.js';
-import { barOf, verdictOf } from './verdict.js';
+import { barOf, gainText, verdictOf } from './verdict.js';
 
 const shares: Share[] = [
   { id: 'idle:waiting-for-data', text: 'waiting for data', ms: 107, share: 0.535 },
@@ -39,6 +39,16 @@ describe('the bar', () => {
     expect(segmentsOf([{ id: 'idle:new', text: 'x', ms: 1, share: 1 }])[0]?.look.pattern).toBe(
       'cross',
     ));
+});
+
+describe('the gain of a finding', () => {
+  const gain = (more: object) => gainText({ speedup: 2.9, ...more } as Finding);
+  it('is a limit where it is the most there is', () => {
+    expect(gain({})).toBe('2.9x');
+    expect(gain({ at_most: true })).toBe('up to 2.9x');
+  });
+  it('is nothing where no model says', () =>
+    expect(gain({ speedup: { absent: 'no model' } })).toBeNull());
 });
 
 describe('the verdict', () => {

@@ -104,6 +104,13 @@ function spent(report: Report): string {
   return worst ? `${works}; what costs most: ${worst.title}.` : `${works}.`;
 }
 
+/** What a finding gives back, alone; null where no model says. */
+export function gainText(finding: Finding): string | null {
+  const alone = known(finding.speedup);
+  if (alone === null) return null;
+  return `${finding.at_most ? 'up to ' : ''}${format.speedup(alone)}`;
+}
+
 const MOST_NAMED = 3;
 
 /** "finding 2", "findings 1, 3 and 4", "5 findings", as the text answer names them. */

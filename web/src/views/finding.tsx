@@ -5,6 +5,7 @@ import * as format from '../model/format.js';
 import type { Place } from '../model/page.js';
 import type { Finding, Where } from '../model/report.js';
 import { isAbsent, known, whyAbsent } from '../model/report.js';
+import { gainText } from '../model/verdict.js';
 import { maskOf } from '../model/whatif.js';
 import { usePage } from '../widgets/context.js';
 import { CopyButton } from '../widgets/copy.js';
@@ -29,7 +30,7 @@ function Gain({ finding, number }: { finding: Finding; number: number }) {
   const above = number > 2 ? `1–${number - 1}` : '1';
   return (
     <span class="gain">
-      <b>{format.speedup(alone)}</b>
+      <b>{gainText(finding)}</b>
       {saved !== null && <span class="sub">−{format.ms(saved)} ms</span>}
       {differs && <span class="sub">{`${format.speedup(after)} after ${above}`}</span>}
     </span>
