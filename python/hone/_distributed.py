@@ -14,14 +14,14 @@ def imported(c10d):
     if update is None:
         return
 
-    def update_and_tell(group):
-        update(group)
-        _tell(group)
+    def update_and_tell(*group, **by_name):
+        update(*group, **by_name)
+        _tell(*group, *by_name.values())
 
     c10d._update_default_pg = update_and_tell
 
 
-def _tell(group):
+def _tell(group=None, *_):
     try:
         rank, size = group.rank(), group.size()
     except Exception:
