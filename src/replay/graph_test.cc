@@ -70,6 +70,22 @@ TEST(Graph, WithoutADeviceStepsAndLongPausesPartTheCode) {
   EXPECT_EQ(r.graph().tasks[1].ops, 0u);
 }
 
+TEST(Graph, PausesAtTheEndsOfTheWindowAreTasksToo) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 1, 10'000);
+  sketch.Op("aten::add", 3000, 4000).Op("aten::mul", 4100, 6000);
+  const Replayed r(std::move(sketch));
+  ASSERT_TRUE(r.built()) << r.why_not();
+  std::vector<Nanos> lengths;
+  std::vector<std::uint32_t> operators;
+  for (const Task& task : r.graph().tasks) {
+    lengths.push_back(task.duration_ns / kUs);
+    operators.push_back(task.ops);
+  }
+  EXPECT_EQ(lengths, (std::vector<Nanos>{2000, 3000, 5000}));
+  EXPECT_EQ(operators, (std::vector<std::uint32_t>{0, 2, 0}));
+}
+
 // Lane 0 stands for no thread then.
 TEST(Graph, ATraceOfDeviceRecordsOnlyHasNobodyWhoWantsACore) {
   TraceSketch sketch;
@@ -239,7 +255,6 @@ TEST(Graph, AnEventBetweenStreamsIsInferredFromTheStart) {
   EXPECT_EQ(event.lag_ns, 1 * kUs);
 }
 
-// Work that starts as soon as it is launched waits for nobody, whatever ends beside it.
 // Kernels of 100 us on two streams in turns, all of them launched at once: each begins when the one
 // of the other stream has ended, or a moment earlier, by rounded times.
 TEST(Graph, StreamsThatTakeTurnsWaitForEachOther) {
@@ -295,6 +310,7 @@ TEST(Graph, WithoutTheWorkOfAnyStepItSaysWhy) {
   EXPECT_NE(r.why_not().find("ends before the device has run"), std::string::npos);
 }
 
+// Work that starts as soon as it is launched waits for nobody, whatever ends beside it.
 TEST(Graph, NoEventWhereTheLaunchExplainsTheStart) {
   TraceSketch sketch = OneStep();
   sketch.Launch(1020, 1).Kernel(1032, 1300, 1, 7, "other");

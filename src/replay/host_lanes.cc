@@ -291,14 +291,17 @@ std::vector<Interval> ActivityOf(const GraphInput& input, Rows rows,
   return activity;
 }
 
-// Where steps begin, and both ends of long pauses.
-std::vector<Nanos> CutsOf(const GraphInput& input, const std::vector<Interval>& activity) {
+// Where steps begin, and both ends of long pauses, those at the ends of the window too.
+std::vector<Nanos> CutsOf(const GraphInput& input, const std::vector<Interval>& activity,
+                          Interval window) {
   std::vector<Nanos> cuts;
   for (const analyze::Step& step : input.steps.steps) cuts.push_back(step.host_span.begin_ns);
-  for (std::size_t i = 0; i + 1 < activity.size(); ++i) {
-    if (activity[i + 1].begin_ns - activity[i].end_ns < kPause) continue;
-    cuts.push_back(activity[i].end_ns);
-    cuts.push_back(activity[i + 1].begin_ns);
+  for (std::size_t i = 0; i <= activity.size(); ++i) {
+    const Nanos begin = i == 0 ? window.begin_ns : activity[i - 1].end_ns;
+    const Nanos end = i == activity.size() ? window.end_ns : activity[i].begin_ns;
+    if (end - begin < kPause) continue;
+    cuts.push_back(begin);
+    cuts.push_back(end);
   }
   std::sort(cuts.begin(), cuts.end());
   return cuts;
@@ -313,13 +316,14 @@ std::vector<Place> WriteLane(const GraphInput& input, const DeviceIndex& index,
   const trace::HostSlices& host = input.trace.host;
   LaneWriter writer(input, index, lane, draft);
   std::size_t next = 0, cut = 0;
+  const auto cut_until = [&](Nanos time) {
+    for (; cut < plan.cuts.size() && plan.cuts[cut] <= time; ++cut) writer.Cut(plan.cuts[cut]);
+  };
   for (RowId i = plan.rows.first; i < plan.rows.last; ++i) {
     for (; next < handoffs.size() && handoffs[next].resume_ns <= host.start_ns[i]; ++next) {
       resumed.push_back(writer.Resume(handoffs[next]));
     }
-    for (; cut < plan.cuts.size() && plan.cuts[cut] <= host.start_ns[i]; ++cut) {
-      writer.Cut(plan.cuts[cut]);
-    }
+    cut_until(host.start_ns[i]);
     writer.Count(i);
     if (is_fetch[i] != 0) writer.Fetch(i);
     if (host.kind[i] != SliceKind::kApi) continue;
@@ -330,6 +334,7 @@ std::vector<Place> WriteLane(const GraphInput& input, const DeviceIndex& index,
     }
     writer.Call(i);
   }
+  cut_until(draft.window.end_ns);
   const Nanos end = plan.activity.empty() ? draft.window.begin_ns : plan.activity.back().end_ns;
   writer.Advance(lane == 0 ? draft.window.end_ns : std::min(end, draft.window.end_ns));
   return resumed;
@@ -372,7 +377,7 @@ void AddHostLanes(const GraphInput& input, const DeviceIndex& index, Draft& draf
   const auto add = [&](std::size_t thread) {
     ThreadPlan plan{thread, RowsOf(trace, trace.threads[thread], draft.window), {}, {}};
     plan.activity = ActivityOf(input, plan.rows, is_fetch);
-    if (trace.device.size() == 0) plan.cuts = CutsOf(input, plan.activity);
+    if (trace.device.size() == 0) plan.cuts = CutsOf(input, plan.activity, draft.window);
     draft.lane_of_thread[thread] = static_cast<std::uint16_t>(plans.size());
     draft.lanes.push_back(
         {LaneKind::kThread, static_cast<std::uint32_t>(thread), draft.window.begin_ns});

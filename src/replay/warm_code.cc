@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace hone::replay {
 namespace {
@@ -15,63 +16,74 @@ constexpr double kPaidWithinNs = 0.85e6;
 // The stretch that costs half of that; shorter ones than a millisecond cost nothing that was seen.
 constexpr double kHalfColdNs = 15e6, kShortNs = 1e6;
 // It is the way from one operator to the next that is paid for, not what they compute: no more than
-// this for each (the first thirty behind a pause paid 7 to 10 us each), a call that launches
-// included.
+// this for each (the first thirty behind a pause paid 7 to 10 us each).
 constexpr double kMostOfOneNs = 10'000;
 
-// 0 (warm) to 1, moved along with the program.
+// How cold code runs behind a pause: 0 (warm) to 1.
+double ColdBehind(double pause_ns) {
+  if (pause_ns < kShortNs) return 0;
+  const double squared = pause_ns * pause_ns;
+  return squared / (squared + kHalfColdNs * kHalfColdNs);
+}
+
+// How cold the code runs as recorded and how cold it still does, moved along with the program.
 class Coldness {
  public:
   explicit Coldness(double most_ns) : most_ns_(most_ns) {}
 
-  void Pause(double ns) {
-    if (ns < kShortNs) return;
-    const double squared = ns * ns;
-    const double of_it = squared / (squared + kHalfColdNs * kHalfColdNs);
-    cold_ = 1 - (1 - cold_) * (1 - of_it);
+  void Pause(double was_ns, double left_ns) {
+    was_ = 1 - (1 - was_) * (1 - ColdBehind(was_ns));
+    left_ = 1 - (1 - left_) * (1 - ColdBehind(left_ns));
   }
 
-  // What code of this length takes where it is warm: w + most * cold * (1 - e^(-w / within)).
-  double Warm(double ns) {
-    if (cold_ == 0) return ns;
-    const double cost = most_ns_ * cold_;
-    double warm = ns / (1 + cost / kPaidWithinNs);
+  // What code saves by it that ran for `ran_ns` and of which `left` times as much is left. Where it
+  // is warm it takes w, and w + most * cold * (1 - e^(-w / within)) where it is cold.
+  double Saves(double ran_ns, double left) {
+    const double cost = most_ns_ * was_;
+    double warm = ran_ns / (1 + cost / kPaidWithinNs);
     constexpr int kRounds = 4;  // Newton's, from below on a concave function
     for (int i = 0; i < kRounds; ++i) {
-      const double left = std::exp(-warm / kPaidWithinNs);
-      warm += (ns - warm - cost * (1 - left)) / (1 + cost / kPaidWithinNs * left);
+      const double unpaid = std::exp(-warm / kPaidWithinNs);
+      warm += (ran_ns - warm - cost * (1 - unpaid)) / (1 + cost / kPaidWithinNs * unpaid);
     }
-    cold_ *= std::exp(-warm / kPaidWithinNs);
-    return warm;
+    const double unpaid = std::exp(-warm * left / kPaidWithinNs);
+    const double saves = most_ns_ * (was_ - left_) * (1 - unpaid);
+    was_ *= std::exp(-warm / kPaidWithinNs);
+    left_ *= unpaid;
+    return std::max(0.0, saves);
   }
 
  private:
-  double most_ns_, cold_ = 0;
+  double most_ns_, was_ = 0, left_ = 0;
 };
-
-bool IsCode(const Graph& graph, const Task& task) {
-  return graph.lanes[task.lane].kind == LaneKind::kThread &&
-         (task.kind == TaskKind::kHost || task.kind == TaskKind::kLaunch ||
-          task.kind == TaskKind::kInput);
-}
-
-double Ways(const Task& task) { return task.kind == TaskKind::kLaunch ? 1 : task.ops; }
 
 }  // namespace
 
 void KeepWarm(const Graph& graph, const Plan& before, Guess guess, Plan& after) {
+  const auto has_device = [](const Lane& lane) { return lane.kind == LaneKind::kStream; };
   if (kColdNs.At(guess) == 0) return;
+  if (std::any_of(graph.lanes.begin(), graph.lanes.end(), has_device)) return;
   Coldness coldness(kColdNs.At(guess));
+  double was_ns = 0, left_ns = 0;  // of the pause that goes on
   // The second time round for what the end of the window does to its beginning.
   for (const bool first_round : {true, false}) {
     for (TaskId t = 0; t < graph.tasks.size(); ++t) {
-      if (!IsCode(graph, graph.tasks[t])) continue;
-      const Nanos gone = before.duration_ns[t] - after.duration_ns[t];
-      if (gone > 0) coldness.Pause(static_cast<double>(gone));
-      if (after.duration_ns[t] <= 0) continue;
-      const auto took = static_cast<double>(after.duration_ns[t]);
-      const double warm = std::max(coldness.Warm(took), took - kMostOfOneNs * Ways(graph.tasks[t]));
-      if (!first_round) after.duration_ns[t] = static_cast<Nanos>(warm);
+      const Task& task = graph.tasks[t];
+      if (task.lane != 0) continue;
+      const auto was = static_cast<double>(before.duration_ns[t]);
+      const auto left = static_cast<double>(after.duration_ns[t]);
+      if (task.ops == 0 || task.kind == TaskKind::kInput) {
+        was_ns += was;
+        left_ns += left;
+        continue;
+      }
+      coldness.Pause(was_ns, left_ns);
+      was_ns = left_ns = 0;
+      if (was <= 0) continue;
+      const double saves = coldness.Saves(was, left / was);
+      // Which of its operators an edit took away is not known here, but how much of their time.
+      const double most = kMostOfOneNs * task.ops * std::min(1.0, left / was);
+      if (!first_round) after.duration_ns[t] -= static_cast<Nanos>(std::min({saves, most, left}));
     }
   }
 }
