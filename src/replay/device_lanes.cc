@@ -148,8 +148,8 @@ std::uint16_t DeviceWriter::LaneOf(RowId work, Nanos before) {
   if (lane_of_[stream] == kNoLane) {
     if (draft_.lanes.size() >= kMostLanes) return kNoLane;
     lane_of_[stream] = static_cast<std::uint16_t>(draft_.lanes.size());
-    draft_.lanes.push_back({LaneKind::kStream, stream, std::max(before, draft_.window.begin_ns)});
-    if (before == INT64_MIN) draft_.lanes.back().ready_ns = INT64_MIN;
+    const Nanos ready = before == INT64_MIN ? INT64_MIN : std::max(before, draft_.window.begin_ns);
+    draft_.lanes.push_back({LaneKind::kStream, stream, ready, input_.trace.streams[stream].device});
     draft_.tasks.emplace_back();
   }
   return lane_of_[stream];

@@ -63,8 +63,9 @@ enum class LaneKind : std::uint8_t { kThread, kStream, kWorkers };
 
 struct Lane {
   LaneKind kind = LaneKind::kThread;
-  std::uint32_t row = 0;  // of Trace::threads or Trace::streams
-  Nanos ready_ns = 0;     // work from before the window holds the lane until then
+  std::uint32_t row = 0;     // of Trace::threads or Trace::streams
+  Nanos ready_ns = 0;        // work from before the window holds the lane until then
+  std::uint32_t device = 0;  // of streams: row of Trace::devices
 };
 
 struct Graph {

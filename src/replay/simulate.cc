@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <utility>
 
 namespace hone::replay {
@@ -89,7 +90,8 @@ class Simulation {
 
   // The stream goes on without it; what the copy waited for on other streams holds what follows.
   void CopyAhead(TaskId t, Nanos& lane_end) {
-    Nanos start = copied_.empty() ? INT64_MIN : copied_.back();
+    std::vector<Nanos>& copied = copied_[graph_.lanes[graph_.tasks[t].lane].device];
+    Nanos start = copied.empty() ? INT64_MIN : copied.back();
     for (const Edge& edge : graph_.EdgesOf(t)) {
       if (!plan_.Holds(graph_, t, edge)) continue;
       const bool event = graph_.lanes[graph_.tasks[edge.from].lane].kind == LaneKind::kStream;
@@ -98,9 +100,9 @@ class Simulation {
     }
     start_[t] = start == INT64_MIN ? graph_.tasks[t].start_ns : start;
     end_[t] = start_[t] + plan_.duration_ns[t];
-    copied_.push_back(end_[t]);
+    copied.push_back(end_[t]);
     const std::size_t ahead = plan_.AheadOf(t);
-    if (copied_.size() > ahead) lane_end = std::max(lane_end, *(copied_.rbegin() + ahead));
+    if (copied.size() > ahead) lane_end = std::max(lane_end, *(copied.rbegin() + ahead));
   }
 
   // Of a stream: how many launches went into its queue, and when the device began with each.
@@ -171,9 +173,10 @@ class Simulation {
   std::vector<Nanos> lane_end_;
   std::vector<TaskId> pair_;   // by task: its launch, or what it launches first; kNoTask: none
   std::vector<Queue> queues_;  // by lane
-  std::vector<Nanos> copied_;  // ends of the copies that run beside their streams
-  Nanos made_ = INT64_MIN;     // when the last thing that is taken was made
-  std::vector<Nanos> taken_;   // starts of the tasks that took one
+  // By device, which has an engine for them: ends of the copies that run beside their streams.
+  std::map<std::uint32_t, std::vector<Nanos>> copied_;
+  Nanos made_ = INT64_MIN;    // when the last thing that is taken was made
+  std::vector<Nanos> taken_;  // starts of the tasks that took one
 };
 
 }  // namespace

@@ -95,6 +95,23 @@ TEST(Simulate, CopiesAheadRunBesideTheKernelsOfTheBatchBefore) {
   EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 200);
 }
 
+// Two devices, each with a copy of 60 and a kernel of 100 in line: 160, and one ahead 100. One
+// engine for both would take 120.
+TEST(Simulate, EachDeviceCopiesByItself) {
+  SampleGraph sample({LaneKind::kThread, LaneKind::kStream, LaneKind::kStream});
+  sample.graph().lanes[2].device = 1;
+  const TaskId launch = sample.Add(0, TaskKind::kLaunch, 0, 5);
+  std::vector<TaskId> copies;
+  for (const std::uint16_t lane : {1, 2}) {
+    copies.push_back(sample.Add(lane, TaskKind::kCopy, 10, 60, {{launch, true, 10}}));
+  }
+  for (const std::uint16_t lane : {1, 2}) sample.Add(lane, TaskKind::kKernel, 70, 100);
+  Plan plan(sample.graph());
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 160);
+  for (const TaskId copy : copies) plan.SetAhead(copy, 1);
+  EXPECT_DOUBLE_EQ(SteadyStep(sample.graph(), plan), 100);
+}
+
 // The batch is there when the host has launched its copy, and no earlier.
 TEST(Simulate, ACopyAheadWaitsForItsLaunch) {
   SampleGraph sample({LaneKind::kThread, LaneKind::kStream});
