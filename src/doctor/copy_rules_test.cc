@@ -21,8 +21,12 @@ constexpr double kStep = 3000;  // us
 struct Job {
   MemoryKind source = MemoryKind::kPinned;
   double copy = 600;
-  int copies_in = kSteps;       // the first so many steps
-  double result_before = 0;     // a result of so many us is fetched before the batch is copied
+  int copies_in = kSteps;     // the first so many steps
+  double result_before = 0;   // a result of so many us is fetched before the batch is copied
+  bool result_after = false;  // one is fetched at the end of the step
+  bool looks_late = false;    // and looked at behind a kernel that is launched after it
+  int loaders = 0;            // batches are fetched from so many
+  int steps = kSteps;
   bool waits_for_copy = false;  // the host does
   double kernel = 580;
   double between_launches = 10;
@@ -32,10 +36,16 @@ TraceSketch Sketch(const Job& job) {
   TraceSketch sketch;
   sketch.builder().trace().devices[sketch.builder().DeviceFor(0)].name = "NVIDIA H200";
   std::int64_t id = 100;
-  for (int i = 0; i < kSteps; ++i) {
+  for (int i = 0; i < job.steps; ++i) {
     const double begin = 1000 + i * kStep;
     sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), begin, begin + kStep);
     double host = begin + 10, device = begin + 20;
+    for (int loader = 0; loader < job.loaders; ++loader) {
+      sketch.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", host - 8,
+                        host);
+      host += 10;
+      device += 10;
+    }
     if (job.result_before > 0) {
       const double end = device + job.result_before;
       sketch.Op("aten::item", host, end + 10).Call("cudaMemcpyAsync", host + 2, host + 8, ++id);
@@ -65,7 +75,18 @@ TraceSketch Sketch(const Job& job) {
       device += job.kernel;
       host += job.between_launches;
     }
-    sketch.Call("cudaStreamSynchronize", host + 10, device + 5, ++id);
+    if (job.result_after) {
+      sketch.Call("cudaMemcpyAsync", host + 1, host + 4, ++id);
+      sketch.Copy(device + 1, device + 3, id, CopyDirection::kDeviceToHost, MemoryKind::kDevice,
+                  MemoryKind::kPinned, 4);
+      device += 3;
+    }
+    if (job.looks_late) {
+      sketch.Launch(host + 5, ++id);
+      sketch.Kernel(device + 1, device + 3, id);
+      device += 3;
+    }
+    sketch.Call("cudaStreamSynchronize", host + 12, device + 5, ++id);
   }
   return sketch;
 }
@@ -112,6 +133,28 @@ TEST(CopyRules, AHostThatSetsThePaceGainsNothing) {
 
 TEST(CopyRules, WhatAResultDecidesCannotBeCopiedAhead) {
   EXPECT_EQ(Look(Sketch({.result_before = 20, .kernel = 570})).Find("copy-unoverlapped"), nullptr);
+}
+
+// Steps of a program that fetches nothing: what was read last may be what the next batch is made
+// of.
+TEST(CopyRules, AResultOfTheStepBeforeMayDecideTheBatch) {
+  EXPECT_EQ(Look(Sketch({.result_after = true})).Find("copy-unoverlapped"), nullptr);
+  const Look late(Sketch({.result_after = true, .looks_late = true}));
+  EXPECT_EQ(late.Find("copy-unoverlapped"), nullptr);
+  // Of a single step the one before it is its own repetition.
+  EXPECT_NE(Look(Sketch({.steps = 1})).Find("copy-unoverlapped"), nullptr);
+  EXPECT_EQ(Look(Sketch({.result_after = true, .steps = 1})).Find("copy-unoverlapped"), nullptr);
+}
+
+TEST(CopyRules, WhatALoaderMakesDoesNotDependOnResults) {
+  const Look look(Sketch({.result_after = true, .loaders = 1}));
+  const Finding* finding = look.Find("copy-unoverlapped");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->confidence, Confidence::kMedium);
+}
+
+TEST(CopyRules, TwoLoadersMakeOneBatch) {
+  EXPECT_NE(Look(Sketch({.loaders = 2})).Find("copy-unoverlapped"), nullptr);
 }
 
 }  // namespace

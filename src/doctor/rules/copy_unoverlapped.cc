@@ -15,12 +15,12 @@
 namespace hone::doctor {
 namespace {
 
-using trace::kNoRow;
 using trace::RowId;
 
 constexpr const char* kRemedy =
-    "def ahead(loader, side=torch.cuda.Stream()):   # for x, y in ahead(loader): ...\n"
-    "    ready, main = None, torch.cuda.current_stream()\n"
+    "def ahead(loader):                             # for x, y in ahead(loader): ...\n"
+    "    side, main = torch.cuda.Stream(), torch.cuda.current_stream()\n"
+    "    ready = None\n"
     "    for batch in loader:                       # DataLoader(..., pin_memory=True)\n"
     "        main.wait_stream(side)                 # for the batch before this one\n"
     "        with torch.cuda.stream(side):\n"
@@ -31,14 +31,22 @@ constexpr const char* kRemedy =
     "    main.wait_stream(side)\n"
     "    if ready is not None: yield ready\n";
 
-// By device: when it computes or communicates.
-std::vector<trace::IntervalSet> BusyTimes(const Case& the_case) {
+// Of the time of copies, when their device neither computes nor communicates.
+Known<Nanos> AloneTime(const Case& the_case, const std::vector<RowId>& copies) {
+  const auto& timeline = the_case.facts.timeline;
+  if (!timeline) return Known<Nanos>::Absent(timeline.why_not());
+  const trace::DeviceWork& device = the_case.trace.device;
   std::vector<trace::IntervalSet> busy(the_case.trace.devices.size());
-  if (!the_case.facts.timeline) return busy;
-  for (const analyze::DeviceTimeline& one : the_case.facts.timeline->devices) {
+  for (const analyze::DeviceTimeline& one : timeline->devices) {
     if (one.device < busy.size()) busy[one.device] = trace::Unite(one.compute, one.comm);
   }
-  return busy;
+  Nanos alone = 0;
+  for (const RowId copy : copies) {
+    alone += device.duration_ns[copy] -
+             busy[the_case.trace.streams[device.stream[copy]].device].LengthWithin(
+                 {device.start_ns[copy], device.end_ns(copy)});
+  }
+  return alone;
 }
 
 }  // namespace
@@ -52,33 +60,36 @@ Judgement JudgeCopyUnoverlapped(const Case& the_case) {
   if (!the_case.whatif->Find("copy-unoverlapped")) return Judgement::Quiet();
   const replay::Model& model = the_case.whatif->model();
   const trace::DeviceWork& device = the_case.trace.device;
-  double bytes = 0;
-  Nanos total = 0, alone = 0;
-  RowId longest = kNoRow;
-  const std::vector<replay::CopyInLine> copies = FindCopiesInLine(model);
-  const std::vector<trace::IntervalSet> busy = BusyTimes(the_case);
-  for (const replay::CopyInLine& copy : copies) {
-    const RowId work = model.graph().tasks[copy.task].row;
-    bytes += static_cast<double>(std::max<Bytes>(0, device.bytes[work]));
-    total += device.duration_ns[work];
-    alone += device.duration_ns[work] -
-             busy[the_case.trace.streams[device.stream[work]].device].LengthWithin(
-                 {device.start_ns[work], device.end_ns(work)});
-    if (longest == kNoRow || device.duration_ns[work] > device.duration_ns[longest]) longest = work;
+  std::vector<RowId> copies;
+  for (const replay::CopyInLine& copy : FindCopiesInLine(model)) {
+    copies.push_back(model.graph().tasks[copy.task].row);
   }
+  double bytes = 0;
+  Nanos total = 0;
+  for (const RowId copy : copies) {
+    bytes += static_cast<double>(std::max<Bytes>(0, device.bytes[copy]));
+    total += device.duration_ns[copy];
+  }
+  const RowId longest = *std::max_element(copies.begin(), copies.end(), [&](RowId a, RowId b) {
+    return device.duration_ns[a] < device.duration_ns[b];
+  });
+  const Known<Nanos> alone = AloneTime(the_case, copies);
   const auto steps = static_cast<double>(model.graph().steps);
 
   Finding finding;
   finding.id = "copy-unoverlapped";
   finding.fix = {"copy-unoverlapped"};
+  // What a batch is made of is not in the trace.
+  finding.confidence = Confidence::kMedium;
   finding.effort = Effort::kFewLines;
   finding.title = "kernels wait for copies to the device that could run beside them";
-  finding.evidence.push_back(
-      fmt::format("{} a step, {} in all, on the stream of the kernels: of {} ms nothing runs "
-                  "beside {} ms",
-                  Times(static_cast<double>(copies.size()) / steps, "copy", "copies"),
-                  HumanBytes(bytes / steps), ThreeDigits(static_cast<double>(total) / 1e6 / steps),
-                  ThreeDigits(static_cast<double>(alone) / 1e6 / steps)));
+  const auto millis = [&](Nanos ns) { return ThreeDigits(static_cast<double>(ns) / 1e6 / steps); };
+  finding.evidence.push_back(fmt::format(
+      "{} a step, {} in all, on the stream of the kernels: {}",
+      Times(static_cast<double>(copies.size()) / steps, "copy", "copies"),
+      HumanBytes(bytes / steps),
+      alone ? fmt::format("of {} ms nothing runs beside {} ms", millis(total), millis(*alone))
+            : fmt::format("{} ms", millis(total))));
   finding.where.push_back(Places(the_case).Of(device.api[longest]));
   finding.remedy = kRemedy;
   return Judgement::Fires(std::move(finding));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "replay/edits/edits.h"
@@ -17,49 +18,136 @@ using trace::kNoRow;
 using trace::RowId;
 
 // When the host began to fetch each batch; without fetches a step is one.
-std::vector<Nanos> BatchBegins(const Model& model) {
+struct Batches {
+  std::vector<Nanos> begins;
+  bool fetched = false;
+};
+
+Batches FindBatches(const Model& model) {
   const Graph& graph = model.graph();
   const analyze::Steps& steps = model.facts().steps;
-  std::vector<Nanos> begins;
+  Batches found;
   RowId fetch = kNoRow;
   for (const Task& task : graph.tasks) {
     if (task.lane != 0 || task.kind != TaskKind::kInput || task.row == fetch) continue;
     fetch = task.row;
-    begins.push_back(task.start_ns);
+    found.begins.push_back(task.start_ns);
   }
-  if (begins.size() >= graph.steps) return begins;
-  begins.clear();
+  found.fetched = found.begins.size() >= graph.steps;
+  if (found.fetched) return found;
+  found.begins.clear();
   for (std::size_t i = 0; i < graph.steps; ++i) {
-    begins.push_back(steps.steps[steps.warm_up_count + graph.first_step + i].host_span.begin_ns);
+    found.begins.push_back(
+        steps.steps[steps.warm_up_count + graph.first_step + i].host_span.begin_ns);
   }
-  return begins;
+  return found;
 }
 
-// By task.
+// Of sorted times, how many there are until then.
+std::size_t Until(const std::vector<Nanos>& times, Nanos time) {
+  return static_cast<std::size_t>(std::upper_bound(times.begin(), times.end(), time) -
+                                  times.begin());
+}
+
 struct Marks {
-  std::vector<std::uint8_t> waited;  // a copy that the host waits for
-  std::vector<Nanos> results;        // when the host had results of the device brought to it
+  std::vector<std::uint8_t> waited;  // by task: a copy that the host waits for
+  std::vector<Nanos> results;        // when the host came to know results of the device, sorted
 };
 
+// The host knows a result when it has waited for its copy, or for anything after the copy was done.
 Marks FindMarks(const Model& model) {
   const Graph& graph = model.graph();
   const trace::DeviceWork& device = model.trace().device;
+  const auto to_host = [&](RowId work) {
+    return device.direction[work] == trace::CopyDirection::kDeviceToHost;
+  };
+  std::vector<Nanos> brought;
+  for (RowId work = 0; work < device.size(); ++work) {
+    if (to_host(work)) brought.push_back(device.end_ns(work));
+  }
+  std::sort(brought.begin(), brought.end());
   Marks marks;
   marks.waited.resize(graph.tasks.size(), 0);
+  std::size_t known = Until(brought, graph.window.begin_ns);
   for (TaskId t = 0; t < graph.tasks.size(); ++t) {
     const WaitReason reason = ReasonOf(model, graph.tasks[t]);
-    if (reason != WaitReason::kPinnedCopy && reason != WaitReason::kResult) continue;
-    bool result = false;
+    if (reason == WaitReason::kNone) continue;
+    const std::size_t before = std::exchange(known, Until(brought, graph.tasks[t].start_ns));
+    bool result = known > before;
     for (const Edge& edge : graph.EdgesOf(t)) {
       const Task& from = graph.tasks[edge.from];
-      if (from.kind != TaskKind::kCopy || edge.laps > 0) continue;
-      if (reason == WaitReason::kPinnedCopy) marks.waited[edge.from] = 1;
-      result |= device.direction[from.row] == trace::CopyDirection::kDeviceToHost;
+      if (from.kind != TaskKind::kCopy) continue;
+      if (reason == WaitReason::kPinnedCopy && edge.laps == 0) marks.waited[edge.from] = 1;
+      result = result || to_host(from.row);
     }
-    if (reason == WaitReason::kResult && result) marks.results.push_back(graph.tasks[t].start_ns);
+    if (result) marks.results.push_back(graph.tasks[t].start_ns);
   }
   return marks;
 }
+
+struct Candidate {
+  TaskId task = kNoTask;
+  Nanos launched_ns = 0;
+  std::size_t batch = 0;  // 0: begun before the window
+};
+
+// Copies to the device, out of pinned memory, that stand in line and that nobody waits for.
+std::vector<Candidate> FindCandidates(const Model& model, const std::vector<Nanos>& begins,
+                                      const std::vector<std::uint8_t>& waited) {
+  const Graph& graph = model.graph();
+  const trace::Trace& trace = model.trace();
+  const trace::DeviceWork& device = trace.device;
+  std::vector<std::uint8_t> computes(graph.lanes.size(), 0);
+  for (const Task& task : graph.tasks) computes[task.lane] |= task.kind == TaskKind::kKernel;
+  std::vector<Candidate> found;
+  for (TaskId t = 0; t < graph.tasks.size(); ++t) {
+    const Task& task = graph.tasks[t];
+    if (task.kind != TaskKind::kCopy || computes[task.lane] == 0 || waited[t] != 0 ||
+        device.direction[task.row] != trace::CopyDirection::kHostToDevice ||
+        device.source[task.row] != trace::MemoryKind::kPinned ||
+        task.duration_ns != device.duration_ns[task.row] || model.InOptimizer(task.row)) {
+      continue;
+    }
+    const RowId call = device.api[task.row];
+    if (call == kNoRow || graph.of_host[call] == kNoTask) continue;
+    const Nanos launched = trace.host.start_ns[call];
+    found.push_back({t, launched, Until(begins, launched)});
+  }
+  return found;
+}
+
+// What a batch holds was known when its fetch began. Where nobody fetches, it may hold what the
+// host came to know since it copied the batch before: the action or the token that was chosen last.
+class MayHoldResults {
+ public:
+  MayHoldResults(const Batches& batches, const std::vector<Candidate>& candidates,
+                 const std::vector<Nanos>& results)
+      : batches_(batches), results_(results), first_(batches.begins.size() + 1, INT64_MAX) {
+    for (const Candidate& copy : candidates) {
+      first_[copy.batch] = std::min(first_[copy.batch], copy.launched_ns);
+    }
+  }
+
+  bool operator()(const Candidate& copy) const {
+    if (batches_.fetched) {
+      const Nanos begin = copy.batch == 0 ? INT64_MIN : batches_.begins[copy.batch - 1];
+      return Until(results_, copy.launched_ns) > Until(results_, begin);
+    }
+    // Before the first batch of the window comes the last one of its repetition.
+    std::size_t before = copy.batch, turns = 0;
+    do {
+      turns += before == 0 ? 1 : 0;
+      before = (before + first_.size() - 1) % first_.size();
+    } while (first_[before] == INT64_MAX);
+    return Until(results_, copy.launched_ns) + turns * results_.size() >
+           Until(results_, first_[before]);
+  }
+
+ private:
+  const Batches& batches_;
+  const std::vector<Nanos>& results_;
+  std::vector<Nanos> first_;  // by batch: when its first copy was launched; INT64_MAX: has none
+};
 
 class CopyUnoverlapped : public Edit {
  public:
@@ -97,38 +185,27 @@ class CopyUnoverlapped : public Edit {
 
 std::vector<CopyInLine> FindCopiesInLine(const Model& model) {
   const Graph& graph = model.graph();
-  const trace::Trace& trace = model.trace();
-  const trace::DeviceWork& device = trace.device;
-  std::vector<std::uint8_t> computes(graph.lanes.size(), 0);
-  for (const Task& task : graph.tasks) computes[task.lane] |= task.kind == TaskKind::kKernel;
-  const std::vector<Nanos> begins = BatchBegins(model);
+  const Batches batches = FindBatches(model);
   const Marks marks = FindMarks(model);
-  const auto until = [](const std::vector<Nanos>& times, Nanos time) {
-    return std::upper_bound(times.begin(), times.end(), time) - times.begin();
-  };
+  const std::vector<Candidate> candidates = FindCandidates(model, batches.begins, marks.waited);
+  const MayHoldResults may_hold_results(batches, candidates, marks.results);
   std::vector<CopyInLine> copies;
-  std::ptrdiff_t batches = 0, batch = -1;
-  for (TaskId t = 0; t < graph.tasks.size(); ++t) {
-    const Task& task = graph.tasks[t];
-    if (task.kind != TaskKind::kCopy || computes[task.lane] == 0 || marks.waited[t] != 0 ||
-        device.direction[task.row] != trace::CopyDirection::kHostToDevice ||
-        device.source[task.row] != trace::MemoryKind::kPinned ||
-        task.duration_ns != device.duration_ns[task.row] || model.InOptimizer(task.row)) {
-      continue;
-    }
-    const RowId call = device.api[task.row];
-    if (call == kNoRow || graph.of_host[call] == kNoTask) continue;
-    const Nanos launched = trace.host.start_ns[call];
-    const std::ptrdiff_t begun = until(begins, launched);
-    const Nanos begin = begun > 0 ? begins[static_cast<std::size_t>(begun - 1)] : INT64_MIN;
-    if (until(marks.results, launched) > until(marks.results, begin)) continue;
-    const bool another = copies.empty() || begun != batch;
-    if (another) ++batches;
-    batch = begun;
-    copies.push_back({t, another ? 0 : copies.back().of_batch + 1});
+  std::vector<std::uint8_t> has_copies(batches.begins.size() + 1, 0);
+  struct Last {
+    std::size_t batch = SIZE_MAX;
+    std::uint32_t copies = 0;
+  };
+  std::vector<Last> last(model.trace().devices.size());
+  for (const Candidate& candidate : candidates) {
+    if (may_hold_results(candidate)) continue;
+    Last& of_device = last[graph.lanes[graph.tasks[candidate.task].lane].device];
+    if (of_device.batch != candidate.batch) of_device = {candidate.batch, 0};
+    copies.push_back({candidate.task, of_device.copies++});
+    has_copies[candidate.batch] = 1;
   }
   // A copy that is made once in a while has no batch before it to run beside.
-  if (2 * batches <= static_cast<std::ptrdiff_t>(begins.size())) copies.clear();
+  const auto with = std::count(has_copies.begin(), has_copies.end(), std::uint8_t{1});
+  if (2 * static_cast<std::size_t>(with) <= graph.steps) copies.clear();
   return copies;
 }
 
