@@ -19,7 +19,14 @@ constexpr Nanos kUnexplained = 5 * kMicrosecond;
 
 // Times of older recorders are whole microseconds, and start and length are rounded each: work may
 // seem to end that much after what waited for it began.
-constexpr Nanos kRounding = 1 * kMicrosecond;
+Nanos RoundingOf(const trace::DeviceWork& device) {
+  for (RowId w = 0; w < device.size(); ++w) {
+    if (device.start_ns[w] % kMicrosecond != 0 || device.duration_ns[w] % kMicrosecond != 0) {
+      return 0;
+    }
+  }
+  return kMicrosecond;
+}
 
 // A call this long was held back, or did much before it submitted its work (a CUDA graph).
 constexpr Nanos kLongCall = 50 * kMicrosecond;
@@ -45,6 +52,7 @@ class DeviceWriter {
       : input_(input),
         draft_(draft),
         shared_(shared),
+        rounding_(RoundingOf(input.trace.device)),
         lane_of_(input.trace.streams.size(), kNoLane) {}
 
   DeviceLanes Write() {
@@ -71,6 +79,7 @@ class DeviceWriter {
   const GraphInput& input_;
   Draft& draft_;
   const SharedDevice& shared_;
+  const Nanos rounding_;
   DeviceLanes found_;
   std::vector<std::uint16_t> lane_of_;        // by stream
   std::vector<Candidate> chosen_;             // by start
@@ -183,7 +192,7 @@ RowId DeviceWriter::EventSource(const Candidate& c) const {
     for (const RowId work : recent_[stream]) {
       if (work == kNoRow) continue;
       const Nanos end = shared_.EndOf(work);
-      if (end > start + kRounding || end <= possible) continue;
+      if (end > start + rounding_ || end <= possible) continue;
       if (best == kNoRow || end > shared_.EndOf(best)) best = work;
     }
   }

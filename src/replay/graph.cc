@@ -30,8 +30,13 @@ std::size_t StepsWithWork(const GraphInput& input) {
   const trace::HostSlices& host = input.trace.host;
   std::vector<std::uint8_t> has_work(host.size(), 0);
   Nanos last = INT64_MIN;
+  // Where no launch of a kind has work (graphs that a recorder does not link), none that lacks it
+  // tells anything.
+  bool links_kernels = false, links_graphs = false;
   for (const RowId call : input.trace.device.api) {
     if (call == kNoRow) continue;
+    links_kernels = links_kernels || input.calls[call] == analyze::ApiClass::kLaunch;
+    links_graphs = links_graphs || input.calls[call] == analyze::ApiClass::kGraphLaunch;
     has_work[call] = 1;
     if (host.parent[call] != kNoRow) has_work[host.parent[call]] = 1;  // a driver call inside one
     last = std::max(last, host.start_ns[call]);
@@ -41,10 +46,9 @@ std::size_t StepsWithWork(const GraphInput& input) {
   for (RowId i = 0; i < host.size(); ++i) {
     const analyze::ApiClass what = input.calls[i];
     const RowId parent = host.parent[i];
-    if ((what != analyze::ApiClass::kLaunch && what != analyze::ApiClass::kGraphLaunch) ||
-        (parent != kNoRow && host.kind[parent] == trace::SliceKind::kApi)) {
-      continue;
-    }
+    const bool tells = (links_kernels && what == analyze::ApiClass::kLaunch) ||
+                       (links_graphs && what == analyze::ApiClass::kGraphLaunch);
+    if (!tells || (parent != kNoRow && host.kind[parent] == trace::SliceKind::kApi)) continue;
     const auto after = std::upper_bound(
         all.begin(), all.end(), host.start_ns[i],
         [](Nanos time, const analyze::Step& step) { return time < step.host_span.begin_ns; });
@@ -62,8 +66,9 @@ std::size_t StepsWithWork(const GraphInput& input) {
 }
 
 // Steady steps in a row, neighbours all: as many as fit from the first of the longest run on, and
-// of all such the ones whose mean is nearest to that of all. The first ones may still be settling,
-// or wait for a loader that is. `end`: of those that may be chosen, more than the warm-up.
+// of all such the ones whose mean is nearest to that of all to choose from. The first ones may
+// still be settling, or wait for a loader that is. `end`: of those that may be chosen, more than
+// the warm-up.
 struct Chosen {
   std::size_t first = 0, count = 1;
 };
@@ -81,7 +86,7 @@ Chosen ChooseSteps(const GraphInput& input, std::size_t end) {
                work_before(all[first].span.begin_ns) <=
            kMostWork;
   };
-  const std::size_t begin = input.steps.warm_up_count, steady = all.size() - begin;
+  const std::size_t begin = input.steps.warm_up_count;
   std::vector<std::size_t> run_end(end, end);  // of the neighbours a step is one of
   for (std::size_t i = end - 1; i > begin; --i) {
     run_end[i - 1] = all[i].before == analyze::Before::kNeighbour ? run_end[i] : i;
@@ -96,8 +101,9 @@ Chosen ChooseSteps(const GraphInput& input, std::size_t end) {
     return static_cast<double>(all[first + count - 1].span.end_ns - all[first].span.begin_ns) /
            static_cast<double>(count);
   };
-  const double mean =
-      static_cast<double>(input.steps.steady_window.length()) / static_cast<double>(steady);
+  const trace::Interval choice{all[begin].span.begin_ns, all[end - 1].span.end_ns};
+  const double mean = static_cast<double>(input.steps.steady_window.LengthWithin(choice)) /
+                      static_cast<double>(end - begin);
   const auto distance = [&](std::size_t first) {
     return std::abs(length(first, chosen.count) - mean);
   };

@@ -106,7 +106,7 @@ struct GraphInput {
 
 // Linear in the trace's rows but for the merge of the lanes. Large traces give some steady steps in
 // a row (at most kMostWork pieces of device work, never less than one step), those whose mean is
-// nearest to that of all. Absent without steps.
+// nearest to that of all that have their work. Absent without steps.
 inline constexpr std::size_t kMostWork = 8'000;
 Known<Graph> BuildGraph(const GraphInput& input);
 
