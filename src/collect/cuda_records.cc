@@ -26,6 +26,9 @@ std::int64_t OrNone(std::uint32_t id) {  // CUPTI says "all" or "none" by 2^32 -
   return id == UINT32_MAX ? -1 : static_cast<std::int64_t>(id);
 }
 
+// CUPTI has no time: 0, and all ones in copies that had not begun when they were asked for.
+bool IsTime(std::uint64_t time) { return time != 0 && time != UINT64_MAX; }
+
 std::uint64_t Span(std::uint64_t start, std::uint64_t end) { return end > start ? end - start : 0; }
 
 }  // namespace
@@ -35,10 +38,15 @@ std::uint64_t CudaRecords::Time(std::uint64_t time) const noexcept {
   return time >= theirs_ ? ours_ + TicksIn(time - theirs_) : ours_ - TicksIn(theirs_ - time);
 }
 
-bool CudaRecords::Untimed(std::uint64_t start, std::uint64_t end) noexcept {
-  if (start != 0 || end != 0) return false;
+bool CudaRecords::ReadTimes(std::uint64_t start, std::uint64_t end, Times& times) noexcept {
+  if (IsTime(start) && IsTime(end)) {
+    times.start = Time(start);
+    times.duration = Span(times.start, Time(end));
+    return true;
+  }
   ++tally_.untimed;
-  return closed_;
+  times = {};
+  return !closed_;
 }
 
 // CUPTI counts in 32 bits and starts again; rows count on. Records come out of order, but never by
@@ -56,9 +64,9 @@ std::int64_t CudaRecords::Correlation(std::uint32_t id) noexcept {
 void CudaRecords::Kernel(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {
   gpu::KernelRecord r{};
   if (!Read(from, bytes, kLeastKernel, r)) return;
-  if (Untimed(r.start, r.end)) return;
-  const std::uint64_t start = Time(r.start);
-  output.Row(Table::kKernels, start, Span(start, Time(r.end)), r.device, r.context, r.stream,
+  Times times;
+  if (!ReadTimes(r.start, r.end, times)) return;
+  output.Row(Table::kKernels, times.start, times.duration, r.device, r.context, r.stream,
              Correlation(r.correlation), r.name == nullptr ? kUnnamed : InternNameAt(r.name),
              r.grid[0], r.grid[1], r.grid[2], r.block[0], r.block[1], r.block[2], r.registers,
              r.static_shared, r.dynamic_shared, r.graph, r.graph_node);
@@ -67,9 +75,9 @@ void CudaRecords::Kernel(const std::uint8_t* from, std::size_t bytes, Output& ou
 void CudaRecords::Copy(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {
   gpu::MemcpyRecord r{};
   if (!Read(from, bytes, kLeastCopy, r)) return;
-  if (Untimed(r.start, r.end)) return;
-  const std::uint64_t start = Time(r.start);
-  output.Row(Table::kCopies, start, Span(start, Time(r.end)), r.device, r.context, r.stream,
+  Times times;
+  if (!ReadTimes(r.start, r.end, times)) return;
+  output.Row(Table::kCopies, times.start, times.duration, r.device, r.context, r.stream,
              Correlation(r.correlation), r.bytes, r.copy_kind, r.source_kind, r.target_kind, -1,
              r.graph, r.graph_node);
 }
@@ -77,9 +85,9 @@ void CudaRecords::Copy(const std::uint8_t* from, std::size_t bytes, Output& outp
 void CudaRecords::PeerCopy(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {
   gpu::MemcpyPeerRecord r{};
   if (!Read(from, bytes, kLeastPeer, r)) return;
-  if (Untimed(r.start, r.end)) return;
-  const std::uint64_t start = Time(r.start);
-  output.Row(Table::kCopies, start, Span(start, Time(r.end)), r.device, r.context, r.stream,
+  Times times;
+  if (!ReadTimes(r.start, r.end, times)) return;
+  output.Row(Table::kCopies, times.start, times.duration, r.device, r.context, r.stream,
              Correlation(r.correlation), r.bytes, r.copy_kind, r.source_kind, r.target_kind,
              r.target_device, r.graph, r.graph_node);
 }
@@ -87,9 +95,9 @@ void CudaRecords::PeerCopy(const std::uint8_t* from, std::size_t bytes, Output& 
 void CudaRecords::Set(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {
   gpu::MemsetRecord r{};
   if (!Read(from, bytes, kLeastSet, r)) return;
-  if (Untimed(r.start, r.end)) return;
-  const std::uint64_t start = Time(r.start);
-  output.Row(Table::kSets, start, Span(start, Time(r.end)), r.device, r.context, r.stream,
+  Times times;
+  if (!ReadTimes(r.start, r.end, times)) return;
+  output.Row(Table::kSets, times.start, times.duration, r.device, r.context, r.stream,
              Correlation(r.correlation), r.bytes, r.memory_kind, r.graph, r.graph_node);
 }
 
@@ -135,9 +143,9 @@ void CudaRecords::Memory(const std::uint8_t* from, std::size_t bytes, Output& ou
 void CudaRecords::Graph(const std::uint8_t* from, std::size_t bytes, Output& output) noexcept {
   gpu::GraphTraceRecord r{};
   if (!Read(from, bytes, sizeof r, r)) return;
-  if (Untimed(r.start, r.end)) return;
-  const std::uint64_t start = Time(r.start);
-  output.Row(Table::kGraphs, start, Span(start, Time(r.end)), r.device, r.stream,
+  Times times;
+  if (!ReadTimes(r.start, r.end, times)) return;
+  output.Row(Table::kGraphs, times.start, times.duration, r.device, r.stream,
              Correlation(r.correlation), r.graph);
 }
 

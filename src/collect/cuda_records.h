@@ -60,8 +60,12 @@ class CudaRecords {
   void Graph(const std::uint8_t* record, std::size_t bytes, Output& output) noexcept;
 
   std::uint64_t Time(std::uint64_t time) const noexcept;
-  // Counts work without times; true when it is not to be written.
-  bool Untimed(std::uint64_t start, std::uint64_t end) noexcept;
+  struct Times {
+    std::uint64_t start = 0, duration = 0;
+  };
+  // When device work ran. Work without times is counted and has zeros; false when it is not to be
+  // written.
+  bool ReadTimes(std::uint64_t start, std::uint64_t end, Times& times) noexcept;
   bool closed_ = false;
 
   const gpu::Cupti& cupti_;

@@ -88,7 +88,9 @@ DeviceReader::Place DeviceReader::PlaceOf(const wire::Chunk& chunk) {
 
 bool DeviceReader::Start(const Place& place, std::size_t row, trace::WorkInput& work) {
   const std::int64_t device = DeviceId(place.device[row]);
-  if (place.start[row] == 0 && place.duration[row] == 0) {
+  // All ones is CUPTI's word for it, too, which recorders used to pass on.
+  const bool has_start = place.start[row] != 0 && place.start[row] != -1;
+  if (!has_start && place.duration[row] == 0) {
     session_.builder.trace().losses.Add(LossKind::kBadTime, 1, 0,
                                         "device work whose time was not collected");
     return false;

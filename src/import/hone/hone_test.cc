@@ -140,14 +140,15 @@ TEST_F(HoneTest, KernelsAreDemangledAndLinkedWithinTheirProcess) {
   main.Op(10, 1000, 500, mm);
   main.Row(Table::kApi, 10, 1100, 50, 2, 211, launch, 77, 0, 0);
   main.Kernel(5000, 800, 77, gemm);
-  main.Kernel(0, 0, 78, gemm);  // its time was not collected
+  main.Kernel(0, 0, 78, gemm);   // its time was not collected
+  main.Kernel(-1, 0, 79, gemm);  // nor that of this one
   const auto trace = LoadHone(main.path());
   ASSERT_TRUE(trace);
   ASSERT_EQ(trace->device.size(), 1u);
   EXPECT_EQ(trace->DeviceName(0), "gemm(float const*)");
   ASSERT_NE(trace->device.op[0], trace::kNoRow);
   EXPECT_EQ(trace->HostName(trace->device.op[0]), "aten::mm");
-  EXPECT_EQ(trace->losses[LossKind::kBadTime].count, 1u);
+  EXPECT_EQ(trace->losses[LossKind::kBadTime].count, 2u);
 }
 
 // Two steps are sampled; the third runs the same operators, the fourth others. Where the sampled
