@@ -153,6 +153,33 @@ TEST(CopyRules, WhatALoaderMakesDoesNotDependOnResults) {
   EXPECT_EQ(finding->confidence, Confidence::kMedium);
 }
 
+// Half of a copy of 2,400 us goes; beside it stand 480 us of kernels.
+TEST(CopyRules, ALinkThatIsBusierThanTheDeviceNeedsFewerBytes) {
+  const Look look(Sketch({.copy = 2400, .kernel = 120}));
+  const Finding* finding = look.Find("transfer-bound");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NEAR(*finding->recoverable_ns, 1.2e6, 0.01e6);
+  // At most, nothing has to be copied.
+  EXPECT_LT(finding->predicted->low_ns, 0.7e6);
+  EXPECT_NE(look.Find("copy-unoverlapped"), nullptr);
+}
+
+TEST(CopyRules, ALinkThatIsLessBusyThanTheDeviceIsNoBound) {
+  EXPECT_EQ(Look(Sketch({.copy = 1400, .kernel = 390})).Find("transfer-bound"), nullptr);
+}
+
+TEST(CopyRules, ALinkThatIsBusyForLessThanHalfOfTheStepIsNoBound) {
+  const Look look(Sketch({.copy = 1400, .kernel = 20, .between_launches = 380}));
+  EXPECT_EQ(look.Find("transfer-bound"), nullptr);
+}
+
+// 33 MB take 0.6 ms out of pinned memory: it is not their number that makes the copy long.
+TEST(CopyRules, ACopyThatPinnedMemoryMakesShortIsNoBound) {
+  const Look look(Sketch({.source = MemoryKind::kPageable, .copy = 2400, .kernel = 120}));
+  EXPECT_NE(look.Find("pageable-copy"), nullptr);
+  EXPECT_EQ(look.Find("transfer-bound"), nullptr);
+}
+
 TEST(CopyRules, TwoLoadersMakeOneBatch) {
   EXPECT_NE(Look(Sketch({.loaders = 2})).Find("copy-unoverlapped"), nullptr);
 }

@@ -63,6 +63,7 @@ constexpr std::array kRelations = {
     Relation{"straggler", "pageable-copy"},
     Relation{"straggler", "blocking-copy"},
     Relation{"straggler", "copy-unoverlapped"},
+    Relation{"straggler", "transfer-bound"},
     Relation{"straggler", "launch-bound"},
     Relation{"straggler", "gpu-throttled"},
     // What a checkpoint copies to the host is its own business.

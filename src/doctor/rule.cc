@@ -23,6 +23,8 @@ std::span<const RuleInfo> AllRules() {
       RuleInfo{"copy-unoverlapped",
                "kernels wait for copies to the device that could run beside them",
                JudgeCopyUnoverlapped},
+      RuleInfo{"transfer-bound", "copies between host and device take longer than all kernels",
+               JudgeTransferBound},
       RuleInfo{"host-sync", "the host waits for results of the device in the step", JudgeHostSync},
       RuleInfo{"launch-bound", "the host launches kernels more slowly than the device runs them",
                JudgeLaunchBound},

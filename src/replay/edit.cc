@@ -29,6 +29,8 @@ std::span<const EditInfo> AllEdits() {
       EditInfo{"blocking-copy", "copies from pinned memory do not hold the host", FindBlockingCopy},
       EditInfo{"copy-unoverlapped", "batches are copied beside the kernels of the step before",
                FindCopyUnoverlapped},
+      EditInfo{"transfer-bound", "half as many bytes are copied between host and device",
+               FindTransferBound},
       EditInfo{"host-sync", "the host does not wait for results in the step", FindHostSync},
       EditInfo{"grad-in-inference", "inference builds no autograd graph", FindGradInInference},
       EditInfo{"kv-cache-unused", "every step computes one token", FindKvCache},

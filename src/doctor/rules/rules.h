@@ -14,6 +14,7 @@ Judgement JudgeWorkerRestart(const Case& the_case);
 Judgement JudgePageableCopy(const Case& the_case);
 Judgement JudgeBlockingCopy(const Case& the_case);
 Judgement JudgeCopyUnoverlapped(const Case& the_case);
+Judgement JudgeTransferBound(const Case& the_case);
 Judgement JudgeHostSync(const Case& the_case);
 Judgement JudgeLaunchBound(const Case& the_case);
 Judgement JudgeUnfusedOptimizer(const Case& the_case);

@@ -24,6 +24,7 @@ FoundEdit FindAllocatorChurn(const Model& model);
 FoundEdit FindPageableCopy(const Model& model);
 FoundEdit FindBlockingCopy(const Model& model);
 FoundEdit FindCopyUnoverlapped(const Model& model);
+FoundEdit FindTransferBound(const Model& model);
 FoundEdit FindHostSync(const Model& model);
 FoundEdit FindGradInInference(const Model& model);
 FoundEdit FindKvCache(const Model& model);
