@@ -101,18 +101,27 @@ std::string HealthySentence(const Finding& healthy, const Style& style) {
 std::string NothingSentence(const doctor::Diagnosis& diagnosis, const Known<Breakdown>& breakdown) {
   std::string text = fmt::format("nothing found by {}",
                                  Count(diagnosis.rules - diagnosis.not_checked.size(), "rule"));
-  const BreakdownRow* idle = nullptr;
+  // The largest part in which the device does not compute is what one would like explained.
+  const BreakdownRow* most = nullptr;
   if (breakdown) {
     for (const BreakdownRow& row : breakdown->rows) {
-      if (row.cause && (idle == nullptr || row.time_ns > idle->time_ns)) idle = &row;
+      const bool waits = row.cause || row.id == "comm" || row.id == "copy";
+      if (waits && (most == nullptr || row.time_ns > most->time_ns)) most = &row;
     }
   }
-  if (idle == nullptr || breakdown->total_ns <= 0) return text;
+  if (most == nullptr || breakdown->total_ns <= 0) return text;
+  const std::string share =
+      Percent(static_cast<double>(most->time_ns) / static_cast<double>(breakdown->total_ns));
+  if (!most->cause) {
+    const bool copies = most->id == "copy";
+    return text +
+           fmt::format(" explains the {} that nothing hides ({} of the time); see --table {}",
+                       copies ? "copies" : "communication", share,
+                       copies ? "transfers" : "collectives");
+  }
   return text +
-         fmt::format(
-             " explains the idle time; most of it ({} of the time) is {}; see --table idle",
-             Percent(static_cast<double>(idle->time_ns) / static_cast<double>(breakdown->total_ns)),
-             analyze::IdleCauseText(*idle->cause));
+         fmt::format(" explains the idle time; most of it ({} of the time) is {}; see --table idle",
+                     share, analyze::IdleCauseText(*most->cause));
 }
 
 std::string BusiestSentence(const doctor::BusiestLine& busiest, const Style& style) {
