@@ -20,6 +20,7 @@ using doctor::Finding;
 namespace {
 
 constexpr std::size_t kFirstReasons = 3;  // why rules did not look, on the first screen
+constexpr std::size_t kFirstNamed = 6;    // rules of one reason that are named there
 
 // "no shapes in this trace; record with record_shapes=True" ends with what to do about it.
 std::string WayOut(const std::string& why) {
@@ -134,10 +135,12 @@ void WriteNotChecked(const Report& report, bool all, const Style& style, std::os
   const std::size_t shown = all ? reasons.size() : std::min(reasons.size(), kFirstReasons);
   out << '\n';
   for (std::size_t i = 0; i < shown; ++i) {
-    WriteLabelled(
-        i == 0 ? "not checked" : "", kLabelWidth,
-        style.Clean(fmt::format("{}: {}", fmt::join(reasons[i].second, ", "), reasons[i].first)),
-        style, out);
+    const std::vector<std::string>& ids = reasons[i].second;
+    const std::string who = all || ids.size() <= kFirstNamed
+                                ? fmt::format("{}", fmt::join(ids, ", "))
+                                : fmt::format("{} rules", ids.size());
+    WriteLabelled(i == 0 ? "not checked" : "", kLabelWidth,
+                  style.Clean(fmt::format("{}: {}", who, reasons[i].first)), style, out);
   }
   if (shown == reasons.size()) return;
   std::size_t rules = 0;
