@@ -32,6 +32,13 @@ class RunCases(unittest.TestCase):
         code, out = self.run_case(INPUT + "$ hone a.txt\n----\none\n\ntwo\n")
         self.assertEqual((code, out), (0, "1 passed, 0 failed, 0 skipped\n"))
 
+    def test_what_a_missing_program_prints_is_not_written(self):
+        text = INPUT + "$ hone a.txt | no_such_program\n----\none\n"
+        code, out = self.run_case(text, "--regold")
+        self.assertEqual(code, 1)
+        self.assertIn("no_such_program: command not found", out)
+        self.assertEqual(self.case.read_text(), text)
+
     def test_wrong_text_fails_with_a_diff(self):
         code, out = self.run_case(INPUT + "$ hone a.txt\n----\none\ntwo\n")
         self.assertEqual(code, 1)
