@@ -192,7 +192,9 @@ RowId DeviceWriter::EventSource(const Candidate& c) const {
     for (const RowId work : recent_[stream]) {
       if (work == kNoRow) continue;
       const Nanos end = shared_.EndOf(work);
-      if (end > start + rounding_ || end <= possible) continue;
+      // Rounding moves ends past starts, but what began at the same moment waited for the same.
+      if (end > start && (end > start + rounding_ || shared_.StartOf(work) >= start)) continue;
+      if (end <= possible) continue;
       if (best == kNoRow || end > shared_.EndOf(best)) best = work;
     }
   }

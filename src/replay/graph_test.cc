@@ -271,6 +271,23 @@ TEST(Graph, WorkThatHasNotEndedIsNoEvent) {
   EXPECT_EQ(waits_for(1299.5), 1u);
 }
 
+// Two kernels of 1 us wait for the same one: by rounded times each ends within the rounding of the
+// other's start, and is no reason for it.
+TEST(Graph, WorkThatBeganAtTheSameMomentIsNoEvent) {
+  TraceSketch sketch = OneStep();
+  sketch.Launch(1005, 1).Kernel(1011, 1020, 1, 7, "first");
+  sketch.Launch(1020, 2).Kernel(1032, 1300, 2, 13, "source");
+  sketch.Launch(1026, 3).Kernel(1300, 1301, 3, 20, "one");
+  sketch.Launch(1040, 4).Kernel(1300, 1301, 4, 7, "other");
+  const Replayed r(std::move(sketch));
+  for (const char* name : {"one", "other"}) {
+    const auto edges = r.graph().EdgesOf(r.Kernel(name));
+    ASSERT_EQ(edges.size(), 2U) << name;  // its launch and an event
+    const Edge& event = edges[0].from_start ? edges[1] : edges[0];
+    EXPECT_EQ(event.from, r.Kernel("source")) << name;
+  }
+}
+
 // Work that starts as soon as it is launched waits for nobody, whatever ends beside it.
 TEST(Graph, NoEventWhereTheLaunchExplainsTheStart) {
   TraceSketch sketch = OneStep();
