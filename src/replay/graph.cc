@@ -35,11 +35,14 @@ std::size_t StepsWithWork(const GraphInput& input) {
   bool links_kernels = false, links_graphs = false;
   for (const RowId call : input.trace.device.api) {
     if (call == kNoRow) continue;
-    links_kernels = links_kernels || input.calls[call] == analyze::ApiClass::kLaunch;
-    links_graphs = links_graphs || input.calls[call] == analyze::ApiClass::kGraphLaunch;
+    const bool kernel = input.calls[call] == analyze::ApiClass::kLaunch;
+    const bool graph = input.calls[call] == analyze::ApiClass::kGraphLaunch;
+    links_kernels = links_kernels || kernel;
+    links_graphs = links_graphs || graph;
     has_work[call] = 1;
     if (host.parent[call] != kNoRow) has_work[host.parent[call]] = 1;  // a driver call inside one
-    last = std::max(last, host.start_ns[call]);
+    // Copies of coming batches, on a stream of their own, are made while kernels stand in line.
+    if (kernel || graph) last = std::max(last, host.start_ns[call]);
   }
   if (last == INT64_MIN) return all.size();
   std::vector<std::size_t> launches(all.size(), 0), without(all.size(), 0);

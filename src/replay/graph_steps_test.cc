@@ -31,8 +31,9 @@ TEST(GraphSteps, ALargeTraceIsReplayedFromStepsNearTheirMean) {
 }
 
 // Steps of 300 launches, each 6 us apart, and kernels of 10: the host is `ahead` launches ahead
-// when the window begins, and the file ends with the host.
-Replayed HostAhead(int ahead, int steps = 4) {
+// when the window begins, and the file ends with the host. `batches`: each step copies one, on a
+// stream that has nothing else to do.
+Replayed HostAhead(int ahead, int steps = 4, bool batches = false) {
   TraceSketch sketch;
   constexpr int kLaunches = 300;
   MarkSteps(sketch, steps, 6 * kLaunches);
@@ -43,6 +44,13 @@ Replayed HostAhead(int ahead, int steps = 4) {
     sketch.Launch(1000 + 6 * i, i + 1);
     if (start + 10 <= end) sketch.Kernel(start, start + 10, i + 1);
   }
+  for (int step = 0; batches && step < steps; ++step) {
+    const double at = 1000 + 6 * kLaunches * (step + 1) - 55;
+    const std::int64_t correlation = 10'000 + step;
+    sketch.Call("cudaMemcpyAsync", at, at + 1, correlation);
+    sketch.Copy(at + 5, at + 50, correlation, trace::CopyDirection::kHostToDevice,
+                trace::MemoryKind::kPinned, trace::MemoryKind::kDevice, 1'000'000, 20);
+  }
   return Replayed(std::move(sketch));
 }
 
@@ -51,6 +59,13 @@ TEST(GraphSteps, StepsThatTheDeviceNeverCameToAreNotReplayed) {
   ASSERT_TRUE(r.built()) << r.why_not();
   EXPECT_EQ(r.graph().steps, 2u);  // 669 kernels ran: two steps and a part
   EXPECT_EQ(r.graph().all_steps, 4u);
+  EXPECT_NEAR(SteadyStep(r.graph(), Plan(r.graph())), 3000e3, 30e3);
+}
+
+TEST(GraphSteps, BatchesThatAreCopiedAheadAreNotTheirWork) {
+  const Replayed r = HostAhead(50, 4, true);
+  ASSERT_TRUE(r.built()) << r.why_not();
+  EXPECT_EQ(r.graph().steps, 2u);
   EXPECT_NEAR(SteadyStep(r.graph(), Plan(r.graph())), 3000e3, 30e3);
 }
 
