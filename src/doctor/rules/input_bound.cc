@@ -131,7 +131,7 @@ constexpr double kLeastSampled = 0.2;
 // Items that are rows of tensors, taken one by one and stacked again: as many takings as samples,
 // one stack for each field, and hardly anything else.
 struct RowByRow {
-  double taken = 0, stacked = 0;  // a fetch
+  double taken = 0, stacked = 0, length_ns = 0;  // a fetch
   bool found() const { return stacked > 0 && taken >= kFewestRows * stacked; }
   static constexpr double kFewestRows = 16;
 };
@@ -142,11 +142,12 @@ RowByRow FindRowByRow(const replay::Model& model) {
   const trace::Trace& trace = model.trace();
   std::vector<std::uint8_t> inside(trace.host.size(), 0);
   double fetches = 0, others = 0;
+  RowByRow found;
   for (const RowId row : analyze::FindLoaderSlices(trace)) {
     inside[row] = model.InWindow(row) ? 1 : 0;
     fetches += inside[row];
+    if (inside[row] != 0) found.length_ns += static_cast<double>(trace.host.duration_ns[row]);
   }
-  RowByRow found;
   for (RowId i = 0; i < trace.host.size(); ++i) {
     const RowId parent = trace.host.parent[i];
     if (parent != kNoRow && inside[parent] != 0) inside[i] = 1;
@@ -158,6 +159,7 @@ RowByRow FindRowByRow(const replay::Model& model) {
   if (fetches == 0 || others > kFewOthers * found.taken) return {};
   found.taken /= fetches;
   found.stacked /= fetches;
+  found.length_ns /= fetches;
   return found;
 }
 
@@ -299,11 +301,11 @@ void NameTransform(const Case& the_case, const replay::Model& model, Finding& fi
 }
 
 // Workers would do the same work, and send it to another process.
-void NameRowByRow(const replay::Model& model, double fetching_ns, Finding& finding) {
+void NameRowByRow(const replay::Model& model, Finding& finding) {
   const RowByRow rows = FindRowByRow(model);
   // Whatever takes longer than getting to the next operator is not the taking.
   const auto most = static_cast<double>(analyze::kDispatchPause);
-  if (!rows.found() || fetching_ns > most * rows.taken) return;
+  if (!rows.found() || rows.length_ns > most * rows.taken) return;
   finding.title += ", row by row";
   finding.evidence.push_back(
       fmt::format("a fetch takes {} out of tensors, and stacks them again with {}",
@@ -367,8 +369,7 @@ Judgement JudgeInputBound(const Case& the_case) {
   Place place;
   place.op = std::string(the_case.trace.Name(loader->iterator));
   finding.where.push_back(place);
-  if (loader->mode == analyze::LoaderMode::kInProcess)
-    NameRowByRow(model, *loader->per_step_ns, finding);
+  if (loader->mode == analyze::LoaderMode::kInProcess) NameRowByRow(model, finding);
   NameTransform(the_case, model, finding);
   return Judgement::Fires(std::move(finding));
 }
