@@ -289,41 +289,61 @@ class Finder {
   }
 
   // Of the functions in the chosen one, the innermost that has nearly all of its time; its busiest
-  // line.
+  // line. Linear in nodes, as functions may call each other a thousand deep: the tree is cut above
+  // the chosen one and laid out so that what a node calls stands behind it in a row.
   std::string_view Narrow(std::uint32_t chosen) const {
-    std::map<std::uint32_t, std::pair<std::size_t, Nanos>> functions;  // depth, time
-    std::map<std::uint32_t, std::map<std::string_view, Nanos>> places;
-    Nanos all = 0;
-    for (const Call& call : its_) {
-      const Nanos time = host_.duration_ns[call.row];
-      all += time;
-      std::vector<std::uint32_t> chain;  // innermost first
-      for (std::uint32_t n = At(call.node).user; n != 0; n = At(n).caller) {
-        if (At(n).role == CodeRole::kUser) chain.push_back(n);
-        if (At(n).function == chosen && At(n).role == CodeRole::kUser) break;
-      }
-      std::set<std::uint32_t> seen;
-      for (std::size_t d = chain.size(); d-- > 0;) {
-        const Node& node = At(chain[d]);
-        if (!seen.insert(node.function).second) continue;
-        auto& [depth, sum] =
-            functions.try_emplace(node.function, chain.size() - d, 0).first->second;
-        depth = std::max(depth, chain.size() - d);
-        sum += time;
-      }
-      for (const std::uint32_t n : chain) places[At(n).function][At(n).place] += time;
+    const auto count = static_cast<std::uint32_t>(tree_.nodes().size());
+    std::vector<Nanos> time(count, 0);  // with what it calls
+    for (const Call& call : its_) time[At(call.node).user] += host_.duration_ns[call.row];
+    std::vector<std::uint32_t> caller(count, 0), size(count, 1), depth(count, 0);
+    for (std::uint32_t n = 1; n < count; ++n) {
+      const bool user = At(n).role == CodeRole::kUser;
+      if (!user || At(n).function != chosen) caller[n] = At(n).caller;
+      depth[n] = depth[caller[n]] + (user ? 1 : 0);
     }
-    std::uint32_t best = chosen;
-    std::size_t deepest = 0;
-    for (const auto& [function, depth_time] : functions) {
-      if (static_cast<double>(depth_time.second) < kNearlyAll * static_cast<double>(all)) continue;
-      if (depth_time.first > deepest) {
-        deepest = depth_time.first;
-        best = function;
-      }
+    for (std::uint32_t n = count; n-- > 1;) {
+      time[caller[n]] += time[n];
+      size[caller[n]] += size[n];
     }
-    const auto& of = places[best];
-    return std::max_element(of.begin(), of.end(),
+    std::vector<std::uint32_t> at(count, 0), next(count, 1), row(count, 0);
+    for (std::uint32_t n = 1; n < count; ++n) {
+      at[n] = next[caller[n]];
+      next[caller[n]] += size[n];
+      next[n] = at[n] + 1;
+      row[at[n]] = n;
+    }
+    struct Function {
+      Nanos time_ns = 0;
+      std::uint32_t depth = 0, until = 0;  // inside of itself until there
+    };
+    std::vector<Function> functions(tree_.functions());
+    for (const std::uint32_t n : row) {
+      if (time[n] == 0 || At(n).role != CodeRole::kUser) continue;
+      Function& function = functions[At(n).function];
+      if (at[n] < function.until) continue;
+      function.until = at[n] + size[n];
+      function.time_ns += time[n];
+      function.depth = std::max(function.depth, depth[n]);
+    }
+    std::uint32_t best = chosen, deepest = 0;
+    for (std::uint32_t f = 0; f < functions.size(); ++f) {
+      if (static_cast<double>(functions[f].time_ns) < kNearlyAll * static_cast<double>(time[0]) ||
+          functions[f].depth <= deepest) {
+        continue;
+      }
+      deepest = functions[f].depth;
+      best = f;
+    }
+    return BusiestLine(best, time);
+  }
+
+  std::string_view BusiestLine(std::uint32_t function, const std::vector<Nanos>& time) const {
+    std::map<std::string_view, Nanos> places;
+    for (std::uint32_t n = 1; n < time.size(); ++n) {
+      const bool its = At(n).role == CodeRole::kUser && At(n).function == function;
+      if (its && time[n] > 0) places[At(n).place] += time[n];
+    }
+    return std::max_element(places.begin(), places.end(),
                             [](const auto& a, const auto& b) { return a.second < b.second; })
         ->first;
   }

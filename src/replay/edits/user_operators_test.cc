@@ -154,6 +154,26 @@ TEST(UserOperators, OfFunctionsInFunctionsTheInnermostThatHasNearlyAll) {
   EXPECT_EQ(place, "report.py(3): report");
 }
 
+// What a function takes counts once, however often it is in itself.
+TEST(UserOperators, OfAFunctionThatCallsItselfCountOnce) {
+  std::string place;
+  const std::vector<std::string> report = {kMain, "report.py(3): report"};
+  auto deep = report, other = report;
+  for (int i = 0; i < 3; ++i) deep.emplace_back("report.py(20): walk");
+  other.emplace_back("report.py(30): mean");
+  ASSERT_TRUE(
+      Beside({{"aten::sort", 1000, deep}, {"aten::mean", 1000, other}}, &place).has_value());
+  EXPECT_EQ(place, "report.py(3): report");
+  ASSERT_TRUE(Beside({{"aten::sort", 2000, deep}, {"aten::mean", 100, other}}, &place).has_value());
+  EXPECT_EQ(place, "report.py(20): walk");
+  // Two that call each other: the one that was called first.
+  auto back = report;
+  back.emplace_back("report.py(20): walk");
+  back.push_back(report.back());
+  ASSERT_TRUE(Beside({{"aten::sort", 2000, back}}, &place).has_value());
+  EXPECT_EQ(place, "report.py(3): report");
+}
+
 TEST(UserOperators, OfTheLoopItselfAreTheirLine) {
   std::string place;
   const auto found = Beside({{"aten::eq", 2000, {kMain}}}, &place);
