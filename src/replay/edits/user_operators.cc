@@ -75,7 +75,9 @@ struct Call {
   std::uint32_t node = 0, step = 0;
   bool back = false;  // gradients go through it
   bool graph = false;
-  bool from_data = false;  // with grad mode on, and nothing that needs a gradient goes in
+  bool from_data = false;   // with grad mode on, and nothing that needs a gradient goes in
+  bool of_results = false;  // with grad mode off, between a forward pass and its backward pass
+  bool behind = false;      // a backward pass, and before the next forward pass
 };
 
 class Finder {
@@ -160,24 +162,32 @@ class Finder {
     result_.trains = !back.empty();
     // Operators carry the number of the node that comes next, whether they make it or not.
     std::int64_t next = INT64_MAX;
+    std::vector<Call> calls(operators.size());
     for (std::size_t i = operators.size(); i-- > 0;) {
       const StepOperator& op = operators[i];
       if (op.backward) continue;
-      Call call{op.row, tree_.Of(op.row), op.step};
-      if (op.sequence >= 0) {
-        const auto first = std::lower_bound(back.begin(), back.end(), op.sequence);
-        call.graph = next > op.sequence;
-        call.from_data = next == op.sequence;
-        call.back = first != back.end() && *first < next;
-        next = op.sequence;
-      }
-      // What is not PyTorch's own may do anything.
-      if (!model_.trace().HostName(op.row).starts_with("aten::") && call.node != 0) {
-        call.back = call.back || model_.trace().HostName(op.row) != "detach";
-      }
-      if (call.node != 0) calls_.push_back(call);
+      Call& call = calls[i] = {op.row, tree_.Of(op.row), op.step};
+      if (op.sequence < 0) continue;
+      const auto first = std::lower_bound(back.begin(), back.end(), op.sequence);
+      call.graph = next > op.sequence;
+      call.from_data = next == op.sequence;
+      call.back = first != back.end() && *first < next;
+      next = op.sequence;
     }
-    std::reverse(calls_.begin(), calls_.end());
+    bool results = false, behind = false;
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      const StepOperator& op = operators[i];
+      Call& call = calls[i];
+      results = !op.backward && (results || call.back);
+      behind = op.backward || (behind && !call.back);
+      if (op.backward || call.node == 0) continue;
+      call.of_results = results && op.sequence < 0;
+      call.behind = behind;
+      // What is not PyTorch's own may do anything.
+      const std::string_view name = model_.trace().HostName(op.row);
+      call.back = call.back || (!name.starts_with("aten::") && name != "detach");
+      calls_.push_back(call);
+    }
   }
 
   void FindDrivers() {
@@ -244,7 +254,7 @@ class Finder {
       }
     }
     const auto counts = [&](const Call& call) {
-      return !call.back && taken[call.node] == 0 && At(call.node).user != 0 &&
+      return !call.back && !call.of_results && taken[call.node] == 0 && At(call.node).user != 0 &&
              (inside[call.node] == 0 || call.from_data);
     };
     for (const Call& call : calls_) {
@@ -377,6 +387,18 @@ class Finder {
     result_.cut = HostCut(model_.graph(), std::move(spans));
   }
 
+  // What is made of gradients comes behind them and changes weights where they are, one by one. It
+  // may leave out all but the matrices, a third of the parameters of a transformer.
+  bool UpdatesWeights() const {
+    std::uint64_t changes = 0;
+    for (const Call& call : its_) {
+      if (!call.behind) return false;
+      changes += PurposeOf(model_.trace().HostName(call.row)).changes ? 1 : 0;
+    }
+    constexpr std::uint64_t kFewest = 2, kOfParameters = 4;
+    return changes >= std::max(kFewest * model_.graph().steps, accumulates_ / kOfParameters);
+  }
+
   // Not where it may be a model on plain tensors, new random numbers, taking a batch, or an
   // optimizer or an average of weights: what comes once for every parameter.
   bool MayGo() const {
@@ -399,6 +421,7 @@ class Finder {
       return static_cast<double>(time) > share * static_cast<double>(result_.time_ns);
     };
     if (is(random + takes, kMostly) || is(changes, kMostly) || is(weighs, kWeighs)) return false;
+    if (UpdatesWeights() && !result_.copies) return false;
     if (product && (activates || result_.inside || !result_.trains)) return false;
     const std::uint64_t times = busiest.empty() ? 0 : counts[busiest];
     const bool each = accumulates_ >= 2 * model_.graph().steps && times >= accumulates_ &&

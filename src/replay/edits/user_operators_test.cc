@@ -241,6 +241,49 @@ TEST(UserOperators, OfAForwardPassAreWhatNeedsNoGradient) {
   EXPECT_FALSE(with("aten::tril", 0, true).has_value());
 }
 
+// Where the losing boxes are, which samples are hard: told by what the model put out.
+TEST(UserOperators, AreNotWhatResultsAreMadeInto) {
+  const std::vector<std::string> stack = {kMain, "mine.py(9): assign"};
+  const auto behind_model = [&](const char* name, int makes, bool learned) {
+    Program program;
+    for (int step = 0; step < kSteps; ++step) {
+      program.Step(step);
+      program.Model();
+      if (learned) program.Back(1);
+      program.Op(name, 2000, stack, makes);
+      if (!learned) program.Back(1);
+    }
+    return program.Find().has_value();
+  };
+  EXPECT_FALSE(behind_model("aten::cdist", -1, false));
+  // With grad mode on it has nothing of the model; behind the backward pass nobody learns from it.
+  EXPECT_TRUE(behind_model("aten::cdist", 0, false));
+  EXPECT_TRUE(behind_model("aten::cdist", -1, true));
+}
+
+// An optimizer that makes gradients orthogonal by products, for the two matrices of four
+// parameters.
+TEST(UserOperators, AreNotWhatUpdatesWeights) {
+  const std::vector<std::string> stack = {kMain, "mine.py(9): update"};
+  auto inner = stack;
+  inner.emplace_back("mine.py(20): orthogonalize");
+  const auto update = [&](const char* name, int gradients) {
+    Program program;
+    for (int step = 0; step < kSteps; ++step) {
+      program.Step(step);
+      program.Model().Back(1).Gradients(gradients);
+      for (int matrix = 0; matrix < 2; ++matrix) {
+        for (int i = 0; i < 3; ++i) program.Op("aten::matmul", 300, inner, -1);
+        program.Op(name, 100, stack, -1);
+      }
+    }
+    return program.Find().has_value();
+  };
+  EXPECT_FALSE(update("aten::sub_", 4));
+  EXPECT_TRUE(update("aten::sub", 4));
+  EXPECT_TRUE(update("aten::sub_", 40));  // two running sums, perhaps
+}
+
 // A model without modules, new random numbers, taking a batch, an optimizer written by hand.
 TEST(UserOperators, AreNotWhatAStepNeeds) {
   const std::vector<std::string> stack = {kMain, "mine.py(9): f"};
