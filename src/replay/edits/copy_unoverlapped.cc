@@ -88,7 +88,8 @@ Marks FindMarks(const Model& model) {
 struct Candidate {
   TaskId task = kNoTask;
   Nanos launched_ns = 0;
-  std::size_t batch = 0;  // 0: begun before the window
+  std::size_t batch = 0;    // 0: begun before the window
+  std::size_t kernels = 0;  // that its device ran in the window before it
 };
 
 // Copies to the device, out of pinned memory, that stand in line and that nobody waits for.
@@ -100,8 +101,10 @@ std::vector<Candidate> FindCandidates(const Model& model, const std::vector<Nano
   std::vector<std::uint8_t> computes(graph.lanes.size(), 0);
   for (const Task& task : graph.tasks) computes[task.lane] |= task.kind == TaskKind::kKernel;
   std::vector<Candidate> found;
+  std::vector<std::size_t> kernels(trace.devices.size(), 0);
   for (TaskId t = 0; t < graph.tasks.size(); ++t) {
     const Task& task = graph.tasks[t];
+    if (task.kind == TaskKind::kKernel) ++kernels[graph.lanes[task.lane].device];
     if (task.kind != TaskKind::kCopy || computes[task.lane] == 0 || waited[t] != 0 ||
         device.direction[task.row] != trace::CopyDirection::kHostToDevice ||
         device.source[task.row] != trace::MemoryKind::kPinned ||
@@ -111,7 +114,7 @@ std::vector<Candidate> FindCandidates(const Model& model, const std::vector<Nano
     const RowId call = device.api[task.row];
     if (call == kNoRow || graph.of_host[call] == kNoTask) continue;
     const Nanos launched = trace.host.start_ns[call];
-    found.push_back({t, launched, Until(begins, launched)});
+    found.push_back({t, launched, Until(begins, launched), kernels[graph.lanes[task.lane].device]});
   }
   return found;
 }
@@ -192,14 +195,19 @@ std::vector<CopyInLine> FindCopiesInLine(const Model& model) {
   std::vector<CopyInLine> copies;
   std::vector<std::uint8_t> has_copies(batches.begins.size() + 1, 0);
   struct Last {
-    std::size_t batch = SIZE_MAX;
+    std::size_t batch = SIZE_MAX, kernels = SIZE_MAX;
     std::uint32_t copies = 0;
   };
   std::vector<Last> last(model.trace().devices.size());
   for (const Candidate& candidate : candidates) {
     if (may_hold_results(candidate)) continue;
     Last& of_device = last[graph.lanes[graph.tasks[candidate.task].lane].device];
-    if (of_device.batch != candidate.batch) of_device = {candidate.batch, 0};
+    // What two loaders give is one batch where no kernel runs between their copies.
+    if (of_device.batch != candidate.batch && of_device.kernels != candidate.kernels) {
+      of_device.copies = 0;
+    }
+    of_device.batch = candidate.batch;
+    of_device.kernels = candidate.kernels;
     copies.push_back({candidate.task, of_device.copies++});
     has_copies[candidate.batch] = 1;
   }
