@@ -420,7 +420,10 @@ class Finder {
     const auto is = [&](Nanos time, double share) {
       return static_cast<double>(time) > share * static_cast<double>(result_.time_ns);
     };
-    if (is(random + takes, kMostly) || is(changes, kMostly) || is(weighs, kWeighs)) return false;
+    // What is made of new random numbers is new in every step, however little drawing them takes.
+    if (is(random, kWeighs) || is(takes, kMostly) || is(changes, kMostly) || is(weighs, kWeighs)) {
+      return false;
+    }
     if (UpdatesWeights() && !result_.copies) return false;
     if (product && (activates || result_.inside || !result_.trains)) return false;
     const std::uint64_t times = busiest.empty() ? 0 : counts[busiest];

@@ -291,6 +291,8 @@ TEST(UserOperators, AreNotWhatAStepNeeds) {
   EXPECT_FALSE(Beside({{"aten::mm", 2000, stack, -1}, {"aten::relu", 200, stack, -1}}).has_value());
   EXPECT_FALSE(Beside({{"aten::linear", 2000, stack, -1}}).has_value());
   EXPECT_FALSE(Beside({{"aten::randn", 2000, stack}}).has_value());
+  EXPECT_FALSE(Beside({{"aten::mul", 2000, stack}, {"aten::normal_", 300, stack}}).has_value());
+  EXPECT_TRUE(Beside({{"aten::mul", 2000, stack}, {"aten::normal_", 100, stack}}).has_value());
   EXPECT_FALSE(Beside({{"aten::index", 2000, stack}}).has_value());
   EXPECT_FALSE(Beside({{"aten::mul_", 2000, stack, -1}}).has_value());
   const std::vector<Called> each(4, {"aten::mul", 600, stack, -1});
