@@ -23,9 +23,10 @@ def imported(c10d):
 
 def _tell(group=None, *_):
     try:
-        rank, size = group.rank(), group.size()
+        rank, size = int(group.rank()), int(group.size())
     except Exception:
-        return  # taken down, or this process is not in it
-    if 0 <= rank < size:
+        return  # taken down, this process is not in it, or a test's stand-in for one
+    # A group of one tells nobody apart: in trainings side by side that each have one, all are rank 0.
+    if size > 1 and 0 <= rank < size:
         info("rank", rank)
         info("world_size", size)

@@ -3,6 +3,7 @@
 """The sitecustomize that starts the recorder: silent, and nothing the program could stumble over."""
 import pathlib
 import re
+import textwrap
 import unittest
 
 import recorded
@@ -141,6 +142,26 @@ print(type(module), module.value, type(module))
                   "print([type(f).__name__ for f in sys.meta_path if type(f).__module__.startswith('_hone')])",
                   recorder=FAKE, env={"PYTHONPATH": "%s:%s" % (INJECT, recorded.PROGRAMS / "not_torch")})
         self.assertEqual(run.out, "['_MarksFinder']\n")
+
+    def test_which_rank_torch_distributed_is_told(self):
+        groups = """
+            import torch.distributed.distributed_c10d as c10d
+
+            class Group:
+                def __init__(self, rank, size): self.told = rank, size
+                def rank(self): return self.told[0]
+                def size(self): return self.told[1]
+
+            # One group of one, as trainings side by side have; none; not in it; a stand-in; by name.
+            for group in (Group(0, 1), None, -100, Group(object(), 2), Group(-1, 2)):
+                c10d._update_default_pg(group)
+                assert c10d.default is group
+            c10d._update_default_pg(pg=Group(1, 2))
+        """
+        run = Run("-c", textwrap.dedent(groups), recorder=FAKE,
+                  env={"PYTHONPATH": "%s:%s" % (INJECT, recorded.PROGRAMS / "not_torch")})
+        told = [rest for _, _, rest in run.calls("info") if rest.startswith(("rank ", "world_size "))]
+        self.assertEqual(told, ["rank 1", "world_size 2"])
 
     def test_importtime_shows_the_programs_imports(self):
         run = Run("-X", "importtime", "-c", "import torch", recorder=FAKE,
