@@ -171,6 +171,17 @@ def sentinel_of(process):
     return sentinel
 
 
+def listen(process):
+    """A function that says what hone has written to stderr so far; communicate() returns what came since."""
+    os.set_blocking(process.stderr.fileno(), False)
+    said = bytearray()
+
+    def so_far():
+        said.extend(process.stderr.read() or b"")
+        return bytes(said)
+    return so_far
+
+
 def wait_for(what, seconds=30):
     """Until what() is true."""
     deadline = time.monotonic() + seconds
