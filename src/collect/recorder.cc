@@ -123,12 +123,13 @@ void EndTiming() {
 void CloseWindow(wire::ProcessState after) {
   std::uint32_t number = 0;
   std::uint64_t step_ns = 0;
-  bool awaits_step = false;
+  bool awaits_step = false, stepless = false;
   {
     const std::lock_guard<SpinLock> guard(g_window_lock);
     TheWindow().Closed();
     number = TheWindow().number();
     awaits_step = TheWindow().awaits_step() && !g_file->failed();  // then none comes back
+    stepless = awaits_step || (TheWindow().opened_by_step() && !TheWindow().counts_steps());
     // Whoever is told to stop wants the answer now; a window that is back soon leaves no time.
     if (after == wire::ProcessState::kClosed && !g_control.StopAsked() && !g_file->failed() &&
         TheWindow().closed_for_ns() > 2 * BareSteps::kGiveUpNs) {
@@ -146,7 +147,7 @@ void CloseWindow(wire::ProcessState after) {
   g_sampling.store(false, std::memory_order_relaxed);
   g_notes.Mark(static_cast<std::uint8_t>(wire::MarkKind::kWindowClose), number,
                after == wire::ProcessState::kEnded ? "the process ends"
-               : awaits_step                       ? "no step yet"
+               : stepless                          ? "no step yet"
                                                    : "");
   DrainAll(true);
   g_file->WriteAnchor();
@@ -194,7 +195,8 @@ void HonourWishes() {
       const std::uint64_t ago = busy == 0 ? 0 : (Ticks() - busy) * 1000 / (TicksIn(1000) + 1);
       const std::lock_guard<SpinLock> guard(g_window_lock);
       action = TheWindow().Tick(now, busy == 0 ? 0 : now - ago);
-      follows = !TheWindow().counts_steps() && !GetOptions().all;
+      // Whose step opened the window makes its own, however long the first one takes.
+      follows = !TheWindow().counts_steps() && !TheWindow().opened_by_step() && !GetOptions().all;
       sampling = TheWindow().sampling();
     }
     // A worker that loads for somebody who steps is recorded as long as that one is.

@@ -47,6 +47,8 @@ class Window {
   std::uint32_t steady_steps() const noexcept { return steady_steps_; }
   std::uint32_t number() const noexcept { return number_; }
   bool counts_steps() const noexcept { return marks_ > 0; }
+  // The first one opens with the process, all others with a step.
+  bool opened_by_step() const noexcept { return number_ > 1; }
   StepSign sign() const noexcept { return sign_; }
   // Mean of the steady steps of this window; 0: too few.
   std::uint64_t step_ns() const noexcept {

@@ -94,6 +94,56 @@ class Windows(harness.Case):
         report = json.loads((run.out / "report.json").read_text())
         self.assertIn(second.name, report["trace"]["path"])
 
+    def test_every_process_that_steps_has_its_windows(self):
+        """One whose steps are long, beside one between two windows: the others have closed theirs, it has not."""
+        program = self.script("""
+            import ctypes, os, sys, time
+            lib = ctypes.CDLL(os.environ["HONE_LIBRARY"])
+            told, over = os.path.join(os.environ["HONE_RUN_DIR"], "report.json"), sys.argv[2]
+
+            def steps(count, seconds):
+                assert lib.hone_start() == 0
+                for _ in range(count):
+                    lib.hone_region_begin(b"forward", 3)
+                    time.sleep(seconds)
+                    lib.hone_region_end()
+                    lib.hone_step()
+
+            if sys.argv[1] == "short":
+                steps(50, 0.001)
+            while not os.path.exists(told if sys.argv[1] == "long" else over):
+                time.sleep(0.02)
+            if sys.argv[1] == "long":
+                steps(12, 0.3)
+                print(os.getpid())
+                open(over, "w").close()
+        """)
+        both = f"for i in short long; do {sys.executable} {program} $i {self.folder}/over & done; wait"
+        done = self.run_hone(["sh", "-c", both], ["--steps", "3", "--every", "1000"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        long = done.out / f"process-{int(done.stdout)}.hone"
+        self.assertGreaterEqual(harness.rows_of(long, "host"), 5)
+
+    def test_a_window_that_the_last_step_opened_is_not_the_answer(self):
+        program = self.script("""
+            import time, torch
+            model = torch.nn.Linear(8, 8)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for _ in range(61):
+                optimizer.zero_grad()
+                model(torch.ones(4, 8)).sum().backward()
+                optimizer.step()
+                time.sleep(0.01)
+            end = time.monotonic() + 4
+            while time.monotonic() < end:
+                torch.ones(64).add_(1)
+                time.sleep(0.002)
+        """)
+        done = self.run_hone([harness.torch_python(), program], ["--steps", "5", "--every", "60"],
+                             env={**os.environ, "HONE_TEST_SECONDS_WITHOUT_STEPS": "1"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreaterEqual(self.answer(done)["steps"]["count"], 5)
+
     # Operators for so many seconds, as a model that loads; then so many steps; then neither.
     LATE = """
         import sys, time, torch
