@@ -30,8 +30,9 @@ std::string FirstBytes(const std::string& path, std::size_t bytes) {
 std::string InterpreterOf(std::string_view head) {
   if (head.rfind("#!", 0) != 0) return {};
   const std::size_t start = head.find_first_not_of(" \t", 2);
-  const std::size_t end = head.find_first_of(" \t\n", start);
-  if (start == std::string_view::npos || end == std::string_view::npos) return {};
+  if (start == std::string_view::npos) return {};
+  // The line need not end: a file may hold nothing else.
+  const std::size_t end = std::min(head.find_first_of(" \t\n", start), head.size());
   return std::string(head.substr(start, end - start));
 }
 
@@ -61,6 +62,11 @@ std::string WhyNot(const std::string& path, int error) {
     if (interpreter.empty()) {
       return fmt::format("{}: cannot be started: the loader that it was linked for is not there",
                          path);
+    }
+    // The carriage return is part of the name, which then looks like one that is there.
+    if (interpreter.ends_with('\r')) {
+      return fmt::format("{}: cannot be started: its lines end as on Windows; sed -i 's/\\r$//' {}",
+                         path, path);
     }
     return fmt::format("{}: cannot be started: {}, which its first line names, is not there", path,
                        interpreter);

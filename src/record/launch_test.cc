@@ -87,6 +87,19 @@ TEST_F(LaunchTest, WhatCannotStartSaysWhy) {
                                  "names, is not there");
 }
 
+TEST_F(LaunchTest, FirstLinesThatAreOdd) {
+  const auto why = [&](const char* name, const char* text) {
+    const std::string script = Put(name, text, 0755);
+    return StartProgram(script, {script}, {}, CurrentSignals()).message;
+  };
+  EXPECT_EQ(why("short", "#!/no/such"), (folder_ / "short").string() +
+                                            ": cannot be started: /no/such, which its first line "
+                                            "names, is not there");
+  const std::string crlf = (folder_ / "crlf").string();
+  EXPECT_EQ(why("crlf", "#!/bin/sh\r\necho\r\n"),
+            crlf + ": cannot be started: its lines end as on Windows; sed -i 's/\\r$//' " + crlf);
+}
+
 TEST_F(LaunchTest, WhatIsNoProgramSaysWhatToWrite) {
   const std::string script = Put("train.py", "print()\n"), text = Put("notes", "hello");
   const auto why = [](const std::string& name) { return FindProgram(name, {"PATH=/bin"}).message; };
