@@ -69,7 +69,7 @@ FileReader::~FileReader() {
   if (mapped_) munmap(const_cast<std::uint8_t*>(data_), size_);
 }
 
-Result<FileReader> FileReader::Open(const std::string& path) {
+Result<FileReader> FileReader::Open(const std::string& path, std::uint64_t most) {
   const auto failed = [&](const char* what) {
     return Error(path + ": " + what + " (" + std::strerror(errno) + "); check its permissions");
   };
@@ -81,7 +81,7 @@ Result<FileReader> FileReader::Open(const std::string& path) {
     return Error(path + ": not a file; name a .hone file or the folder of a recording");
   }
   FileReader reader;
-  reader.size_ = static_cast<std::uint64_t>(about.st_size);
+  reader.size_ = std::min(static_cast<std::uint64_t>(about.st_size), most);
   if (reader.size_ != 0) {
     void* memory = mmap(nullptr, reader.size_, PROT_READ, MAP_PRIVATE, fd, 0);
     if (memory == MAP_FAILED) {

@@ -59,9 +59,9 @@ struct ReadDamage {
 
 class FileReader {
  public:
-  // Maps the file. The error is one sentence that ends with the next step. A file that ends within
-  // its own head opens, torn and without chunks.
-  static Result<FileReader> Open(const std::string& path);
+  // Maps the file, of one that still grows `most` bytes. The error is one sentence that ends with
+  // the next step. A file that ends within its own head opens, torn and without chunks.
+  static Result<FileReader> Open(const std::string& path, std::uint64_t most = UINT64_MAX);
   // Reads from memory that must outlive the reader.
   static Result<FileReader> OpenImage(std::string_view bytes, const std::string& name);
   FileReader(FileReader&& other) noexcept;

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "import/hone/clock_map.h"
+#include "import/hone/process_file.h"
 #include "import/hone/run_folder.h"
 #include "import/import.h"
 #include "trace/builder.h"
@@ -335,6 +336,24 @@ TEST_F(HoneTest, AWindowWithoutAStepGivesWay) {
   ASSERT_TRUE(trace);
   ASSERT_EQ(trace->host.size(), 1u);
   EXPECT_EQ(trace->host.start_ns[0], 9150);
+}
+
+// A window that opened while the one before it was being analyzed was part of that, rows and all.
+TEST_F(HoneTest, WhatIsWrittenAfterTheMarksWereReadIsLeftOut) {
+  Recording main(folder_, 10, 1);
+  const std::int64_t add = main.Name("aten::add");
+  main.Mark(0, wire::MarkKind::kWindowOpen).Op(10, 50, 10, add);
+  main.Mark(100, wire::MarkKind::kWindowClose);
+  const auto file = hone_file::Survey({main.path()});
+  ASSERT_TRUE(file);
+  main.Mark(1000, wire::MarkKind::kWindowOpen, "", 2).Op(10, 1050, 10, add).Op(10, 1070, 10, add);
+  auto reader = file->bytes.Open();
+  ASSERT_TRUE(reader);
+  wire::Chunk chunk;
+  while (reader->Next(chunk)) {
+  }
+  EXPECT_EQ(reader->rows()[static_cast<std::size_t>(Table::kHost)], 1u);
+  EXPECT_FALSE(reader->damage().torn_end);
 }
 
 TEST_F(HoneTest, AKilledProcessIsSaidToBe) {

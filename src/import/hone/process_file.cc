@@ -75,6 +75,7 @@ Result<ProcessFile> Survey(const FileBytes& bytes) {
   ProcessFile file;
   file.bytes = bytes;
   file.file_bytes = reader->bytes();
+  file.bytes.most = file.file_bytes;
   reader->Only({Table::kInfo, Table::kClock, Table::kMarks});
   wire::Chunk chunk;
   while (reader->Next(chunk)) {

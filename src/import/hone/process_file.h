@@ -19,9 +19,13 @@ struct FileBytes {
   std::string name;
   bool in_memory = false;
   std::string_view image = {};
+  // Of a file on disk: what is written later is not read. A program that runs on opens its next
+  // window at any time, and marks and rows must be of the same ones.
+  std::uint64_t most = UINT64_MAX;
 
   Result<wire::FileReader> Open() const {
-    return in_memory ? wire::FileReader::OpenImage(image, name) : wire::FileReader::Open(name);
+    return in_memory ? wire::FileReader::OpenImage(image, name)
+                     : wire::FileReader::Open(name, most);
   }
 };
 
@@ -49,7 +53,8 @@ struct ProcessFile {
   std::uint64_t work() const { return host_rows + device_rows; }  // operators, calls, device work
 };
 
-// Reads the small tables and walks over the others. Linear in the number of chunks.
+// Reads the small tables and walks over the others. Linear in the number of chunks. What is read of
+// the file from now on ends where it ended here.
 Result<ProcessFile> Survey(const FileBytes& bytes);
 
 }  // namespace hone::importer::hone_file
