@@ -233,7 +233,10 @@ int RunCommand::Run(Console& console) {
   const record::StartedProgram started = record::StartProgram(
       program.path, command_, record::RefusesPreload(program.path) ? own : environment.variables,
       signals);
-  if (started.pid < 0) return fail(Error(started.message), started.exit_code);
+  if (started.pid < 0) {
+    record::ForgetRunFolder(*folder);
+    return fail(Error(started.message), started.exit_code);
+  }
 
   RunPlan plan;
   plan.program = program.path;

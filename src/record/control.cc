@@ -91,6 +91,13 @@ Result<std::string> MakeRunFolder(const std::string& wanted, const std::string& 
   return folder.string();
 }
 
+void ForgetRunFolder(const std::string& folder) {
+  std::error_code ignored;
+  fs::remove(folder + "/" + wire::kControlFile, ignored);
+  fs::remove(folder + "/" + wire::kMachineFile, ignored);
+  fs::remove(folder, ignored);
+}
+
 std::string NameOfCommand(const std::vector<std::string>& command) {
   if (command.empty()) return "run";
   for (std::size_t i = 1; i < command.size(); ++i) {

@@ -18,6 +18,9 @@ namespace hone::record {
 // written over.
 Result<std::string> MakeRunFolder(const std::string& wanted, const std::string& name);
 
+// Of a program that did not start: our files go, and the folder when nothing else is in it.
+void ForgetRunFolder(const std::string& folder);
+
 // What a program is called: the script that an interpreter or a launcher runs, else the program.
 std::string NameOfCommand(const std::vector<std::string>& command);
 

@@ -51,9 +51,11 @@ class Start(harness.Case):
     def test_what_cannot_start(self):
         plain = self.folder / "plain"
         plain.write_text("x")
+        lost = self.script("#!/no/such/interpreter\n", "lost")
         for command, code, words in ((["no-such-program"], 127, b"no such program"),
                                      (["./no/such"], 127, b"no such file"),
                                      ([plain], 126, b"is not executable; chmod +x"),
+                                     ([lost], 127, b"names, is not there"),
                                      ([self.folder], 126, b"is a folder")):
             done = self.run_hone(command)
             self.assertEqual(done.returncode, code, done.stderr)
