@@ -185,7 +185,8 @@ std::size_t Program::FindCommand(const std::vector<std::string>& arguments) cons
     }
     const CLI::Option* option = AppOf(*verb).get_option_no_throw(WithoutValue(word));
     const bool takes_next = option != nullptr && option->get_items_expected_max() > 0;
-    if (takes_next && word.find('=') == std::string::npos) ++i;
+    const bool dashes_next = i + 1 < arguments.size() && arguments[i + 1] == "--";
+    if (takes_next && !dashes_next && word.find('=') == std::string::npos) ++i;
   }
   return arguments.size();
 }

@@ -133,6 +133,8 @@ TEST_F(ProgramTest, OptionsThatAreGivenTwiceOrWithoutAValue) {
             "hone: --steps is given 2 times, as 3 and as 5; give it once; see hone run --help\n");
   EXPECT_EQ(RunHone({"run", "--steps"}).err,
             "hone: --steps stands without a value; write --steps N; see hone run --help\n");
+  EXPECT_EQ(RunHone({"run", "--out", "--", "ls"}).err,
+            "hone: --out stands without a value; write --out DIR; see hone run --help\n");
   EXPECT_EQ(RunHone({"analyze", trace_, "--table=ops", "--color"}).err,
             "hone: --color stands without a value; one of auto, always, never; see hone analyze "
             "--help\n");
