@@ -44,57 +44,92 @@ void Record(const MemoryRecord& event) noexcept {
   g_memory_log.Commit(state.memory);
 }
 
+MemoryRecord OfDevice(std::int64_t bytes, std::int64_t allocated, std::int64_t reserved,
+                      DeviceBits device) {
+  MemoryRecord event = {};
+  event.bytes = bytes;
+  event.allocated = allocated;
+  event.reserved = reserved;
+  event.device_type = device.type;
+  event.device = device.index;
+  return event;
+}
+
+void RecordDevice(void* address, std::int64_t bytes, std::int64_t allocated, std::int64_t reserved,
+                  DeviceBits device) noexcept {
+  constexpr std::int8_t kCpu = 0;  // those of the CPU come by New and Delete, always
+  if (!Recording() || device.type == kCpu) return;
+  MemoryRecord event = OfDevice(bytes, allocated, reserved, device);
+  event.address = reinterpret_cast<std::uint64_t>(address);
+  event.freed = bytes < 0;
+  Record(event);
+}
+
+void RecordOutOfMemory(std::int64_t bytes, std::int64_t allocated, std::int64_t reserved,
+                       DeviceBits device) noexcept {
+  if (!Recording()) return;
+  MemoryRecord event = OfDevice(bytes, allocated, reserved, device);
+  event.oom = 1;
+  Record(event);
+}
+
 }  // namespace
 }  // namespace hone::collect
 
-using hone::collect::MemoryRecord;
-using hone::collect::Recording;
+using namespace hone::collect;  // NOLINT: the rest of this file is doors of theirs
 
 #define HONE_INTERPOSE extern "C" __attribute__((visibility("default")))
 
+// Both totals are size_t from torch 2.1 on and int64_t in 1.13 ("l" in the place of "m"): the
+// same registers, another name.
+#define HONE_REPORT_MEMORY "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+#define HONE_REPORT_MEMORY_SIGNED "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
+#define HONE_REPORT_NO_MEMORY "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
+#define HONE_REPORT_NO_MEMORY_SIGNED "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE"
+
 // void c10::reportMemoryUsageToProfiler(void*, int64_t, size_t, size_t, Device)
-HONE_INTERPOSE void HoneReportMemory(
-    void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
-    hone::collect::DeviceBits
-        device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+HONE_INTERPOSE void HoneReportMemory(void* address, std::int64_t bytes, std::size_t allocated,
+                                     std::size_t reserved,
+                                     DeviceBits device) __asm__(HONE_REPORT_MEMORY);
 void HoneReportMemory(void* address, std::int64_t bytes, std::size_t allocated,
-                      std::size_t reserved, hone::collect::DeviceBits device) {
-  static hone::collect::Original<decltype(HoneReportMemory)> original(
-      "libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
-  constexpr std::int8_t kCpu = 0;  // those of the CPU come by New and Delete, always
-  if (Recording() && device.type != kCpu) {
-    MemoryRecord event = {};
-    event.address = reinterpret_cast<std::uint64_t>(address);
-    event.bytes = bytes;
-    event.freed = bytes < 0;
-    event.allocated = static_cast<std::int64_t>(allocated);
-    event.reserved = static_cast<std::int64_t>(reserved);
-    event.device_type = device.type;
-    event.device = device.index;
-    hone::collect::Record(event);
-  }
+                      std::size_t reserved, DeviceBits device) {
+  static Original<decltype(HoneReportMemory)> original("libc10.so", HONE_REPORT_MEMORY);
+  RecordDevice(address, bytes, static_cast<std::int64_t>(allocated),
+               static_cast<std::int64_t>(reserved), device);
+  if (auto* function = original.Get()) function(address, bytes, allocated, reserved, device);
+}
+
+HONE_INTERPOSE void HoneReportMemorySigned(void* address, std::int64_t bytes,
+                                           std::int64_t allocated, std::int64_t reserved,
+                                           DeviceBits device) __asm__(HONE_REPORT_MEMORY_SIGNED);
+void HoneReportMemorySigned(void* address, std::int64_t bytes, std::int64_t allocated,
+                            std::int64_t reserved, DeviceBits device) {
+  static Original<decltype(HoneReportMemorySigned)> original("libc10.so",
+                                                             HONE_REPORT_MEMORY_SIGNED);
+  RecordDevice(address, bytes, allocated, reserved, device);
   if (auto* function = original.Get()) function(address, bytes, allocated, reserved, device);
 }
 
 // void c10::reportOutOfMemoryToProfiler(int64_t, size_t, size_t, Device)
-HONE_INTERPOSE void HoneReportOutOfMemory(
-    std::int64_t bytes, std::size_t allocated, std::size_t reserved,
-    hone::collect::DeviceBits
-        device) __asm__("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
+HONE_INTERPOSE void HoneReportOutOfMemory(std::int64_t bytes, std::size_t allocated,
+                                          std::size_t reserved,
+                                          DeviceBits device) __asm__(HONE_REPORT_NO_MEMORY);
 void HoneReportOutOfMemory(std::int64_t bytes, std::size_t allocated, std::size_t reserved,
-                           hone::collect::DeviceBits device) {
-  static hone::collect::Original<decltype(HoneReportOutOfMemory)> original(
-      "libc10.so", "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
-  if (Recording()) {
-    MemoryRecord event = {};
-    event.bytes = bytes;
-    event.oom = 1;
-    event.allocated = static_cast<std::int64_t>(allocated);
-    event.reserved = static_cast<std::int64_t>(reserved);
-    event.device_type = device.type;
-    event.device = device.index;
-    hone::collect::Record(event);
-  }
+                           DeviceBits device) {
+  static Original<decltype(HoneReportOutOfMemory)> original("libc10.so", HONE_REPORT_NO_MEMORY);
+  RecordOutOfMemory(bytes, static_cast<std::int64_t>(allocated),
+                    static_cast<std::int64_t>(reserved), device);
+  if (auto* function = original.Get()) function(bytes, allocated, reserved, device);
+}
+
+HONE_INTERPOSE void HoneReportOutOfMemorySigned(
+    std::int64_t bytes, std::int64_t allocated, std::int64_t reserved,
+    DeviceBits device) __asm__(HONE_REPORT_NO_MEMORY_SIGNED);
+void HoneReportOutOfMemorySigned(std::int64_t bytes, std::int64_t allocated, std::int64_t reserved,
+                                 DeviceBits device) {
+  static Original<decltype(HoneReportOutOfMemorySigned)> original("libc10.so",
+                                                                  HONE_REPORT_NO_MEMORY_SIGNED);
+  RecordOutOfMemory(bytes, allocated, reserved, device);
   if (auto* function = original.Get()) function(bytes, allocated, reserved, device);
 }
 
@@ -102,15 +137,15 @@ void HoneReportOutOfMemory(std::int64_t bytes, std::size_t allocated, std::size_
 HONE_INTERPOSE void HoneCpuNew(void* reporter, void* address, std::size_t bytes) __asm__(
     "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm");
 void HoneCpuNew(void* reporter, void* address, std::size_t bytes) {
-  static hone::collect::Original<decltype(HoneCpuNew)> original(
-      "libc10.so", "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm");
+  static Original<decltype(HoneCpuNew)> original("libc10.so",
+                                                 "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm");
   if (Recording() && bytes != 0) {
     MemoryRecord event = {};
     event.address = reinterpret_cast<std::uint64_t>(address);
     event.bytes = static_cast<std::int64_t>(bytes);
     event.allocated = event.reserved = -1;
     event.device = -1;
-    hone::collect::Record(event);
+    Record(event);
   }
   if (auto* function = original.Get()) function(reporter, address, bytes);
 }
@@ -119,15 +154,15 @@ void HoneCpuNew(void* reporter, void* address, std::size_t bytes) {
 HONE_INTERPOSE void HoneCpuDelete(void* reporter, void* address) __asm__(
     "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv");
 void HoneCpuDelete(void* reporter, void* address) {
-  static hone::collect::Original<decltype(HoneCpuDelete)> original(
-      "libc10.so", "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv");
+  static Original<decltype(HoneCpuDelete)> original("libc10.so",
+                                                    "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv");
   if (Recording() && address != nullptr) {
     MemoryRecord event = {};
     event.address = reinterpret_cast<std::uint64_t>(address);
     event.freed = 1;
     event.allocated = event.reserved = -1;
     event.device = -1;
-    hone::collect::Record(event);
+    Record(event);
   }
   if (auto* function = original.Get()) function(reporter, address);
 }

@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import signal
@@ -12,8 +13,11 @@ import struct
 import subprocess
 import termios
 import time
+import unittest
 
 import harness
+
+ROWS = pathlib.Path(harness.HONE).parent / "test-tools" / "hone_rows"
 
 TRAIN = '''
     import sys, time, torch
@@ -87,6 +91,31 @@ class Torch(harness.Case):
         self.assertEqual(report["trust"]["present"]["ops"], 0)
         self.assertEqual(report["trust"]["losses"], [], "they were not asked for, so nothing is missing")
         self.assertGreaterEqual(report["steps"]["count"], 20, "steps are counted all the same")
+
+    @unittest.skipUnless(ROWS.exists(), "hone_rows is not built")
+    def test_memory_of_devices_by_either_name(self):
+        """The totals were signed in torch 1.13, which is another name for the same call."""
+        program = self.script('''
+            import ctypes, torch
+            class Device(ctypes.Structure):
+                _fields_ = [("type", ctypes.c_int8), ("index", ctypes.c_int8)]
+            GPU = Device(1, 0)
+            here, number = ctypes.CDLL(None), ctypes.c_int64
+            torch.ones(3) + 1
+            for totals in ("mm", "ll"):
+                report = here["_ZN3c1027reportMemoryUsageToProfilerEPvl%sNS_6DeviceE" % totals]
+                report.argtypes, report.restype = (ctypes.c_void_p, number, number, number, Device), None
+                report(4096, 512, 512, 2048, GPU)
+                report(4096, -512, 0, 2048, GPU)
+                fails = here["_ZN3c1027reportOutOfMemoryToProfilerEl%sNS_6DeviceE" % totals]
+                fails.argtypes, fails.restype = (number, number, number, Device), None
+                fails(1 << 40, 512, 2048, GPU)
+        ''')
+        done = self.run_hone([self.python, program], ["--all", "--no-analyze"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = subprocess.run([ROWS, done.out, "memory", "bytes", "allocated", "reserved", "device", "oom",
+                               "?device_type=1"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(rows, 2 * "512 512 2048 0 0\n-512 0 2048 0 0\n1099511627776 512 2048 0 1\n")
 
     def test_results_are_the_same_bit_for_bit(self):
         program = self.script(TRAIN, "train.py")
