@@ -244,10 +244,19 @@ void TorchWithoutPython() noexcept {
   const int ready = TorchReady();
   if (ready == -3) NoteLoss("operators", 1, g_why);
   if (ready != 0 || !Recording()) return;
-  if (TryOperators(library) == TrialResult::kFailed) {
-    TorchRefuse(
-        "this torch calls back otherwise than the recorder expects: an operator ran and was not "
-        "seen; operators are not recorded");
+  switch (TryOperators(library)) {
+    case TrialResult::kPassed: break;
+    case TrialResult::kFailed:
+      TorchRefuse(
+          "this torch calls back otherwise than the recorder expects: an operator ran and was not "
+          "seen; operators are not recorded");
+      break;
+    case TrialResult::kNotTested:
+      NoteLoss(
+          "arguments", 1,
+          "sequence numbers and shapes: without Python's start-up files this torch cannot be asked "
+          "where it keeps them (torch 2.4 and later can)");
+      break;
   }
 }
 
