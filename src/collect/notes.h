@@ -24,18 +24,18 @@ class Notes {
  private:
   enum class Kind : std::uint8_t { kInfo, kLoss, kMark };
   struct Note {
-    Kind kind;
-    std::uint8_t mark;
-    std::uint32_t first, second;  // names
-    std::int64_t number;
-    std::uint64_t time;
+    Kind kind = Kind::kInfo;
+    std::uint8_t mark = 0;
+    std::uint32_t first = 0, second = 0;  // names
+    std::int64_t number = 0;
+    std::uint64_t time = 0;
   };
   void Add(const Note& note) noexcept;
   bool Take(Note& note) noexcept;
 
   static constexpr std::uint32_t kRoom = 4096;  // hone.step() marks between two rounds of 100 ms
   SpinLock lock_;
-  Note notes_[kRoom];
+  Note notes_[kRoom] = {};
   std::uint32_t first_ = 0, count_ = 0;
   std::uint64_t lost_ = 0;
 };

@@ -57,7 +57,9 @@ Window& TheWindow() { return *std::launder(reinterpret_cast<Window*>(g_window_me
 BareSteps g_bare_steps;  // under the same lock
 std::atomic<bool> g_timing{false};
 Control g_control;
-Notes g_notes;
+// Recording may begin while the library is loaded: a constructor that runs after that would forget
+// what was noted.
+constinit Notes g_notes;
 RunFile* g_file = nullptr;  // leaked in the child of a fork
 
 void Raise(std::atomic<std::uint32_t>& word) {

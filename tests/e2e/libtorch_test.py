@@ -119,5 +119,45 @@ class Libtorch(harness.Case):
         self.assertTrue(report["trust"]["present"]["shapes"])
 
 
+# What operators are called back by, and nothing to ask torch with where it keeps their arguments: so were
+# libraries before torch 2.4.
+OLD_TORCH = """
+#include <cstdint>
+namespace at {
+struct RecordFunctionCallback { void* parts[8]; };
+struct RecordFunction { const char* name() const; };
+std::uint64_t addGlobalCallback(RecordFunctionCallback) { return 1; }
+void removeCallback(std::uint64_t) {}
+const char* RecordFunction::name() const { return "aten::mul"; }
+}
+"""
+
+
+@unittest.skipUnless(shutil.which(COMPILER), f"no C++ compiler: {COMPILER}")
+@unittest.skipUnless((TOOLS / "hone_rows").exists(), "hone_rows is not built")
+class OldLibtorch(harness.Case):
+    def compile(self, text, *flags):
+        source = pathlib.Path(self.script(text, "source.cc"))
+        subprocess.run([COMPILER, str(source), *flags], check=True)
+
+    def test_what_cannot_be_asked_is_said(self):
+        """Recording begins while libraries are loaded, before anything of the program runs: what is noted then stays."""
+        library, program = self.folder / "libtorch_cpu.so", self.folder / "program"
+        self.compile(OLD_TORCH, "-shared", "-fPIC", "-o", library)
+        self.compile("""
+            namespace at { void removeCallback(unsigned long); }
+            int main() { at::removeCallback(7); }
+        """, "-o", program, library, f"-Wl,-rpath,{self.folder}")
+        done = self.run_hone([program], ["--all", "--no-analyze"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (file,) = self.processes(done.out)
+        rows = [line.split("\t") for line in subprocess.run(
+            [TOOLS / "hone_rows", file], capture_output=True, text=True, check=True).stdout.splitlines()]
+        (loss,) = [row[1:] for row in rows if row[0] == "losses"]
+        self.assertEqual(loss[:2], ["arguments", "1"])
+        self.assertIn("sequence numbers and shapes", loss[2])
+        self.assertIn("0", [row[2] for row in rows if row[0] == "marks"], "the window's begin")
+
+
 if __name__ == "__main__":
     harness.main()
