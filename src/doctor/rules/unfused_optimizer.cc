@@ -33,11 +33,13 @@ Judgement JudgeUnfusedOptimizer(const Case& the_case) {
     place.duration_ns = the_case.trace.host.end_ns(step.row) - step.begin_ns;
     finding.where.push_back(place);
   }
-  finding.title = the_case.trace.device.size() > 0
-                      ? fmt::format("{} launches many small kernels for its parameters", name)
-                      : fmt::format("{} updates its parameters one operator at a time", name);
+  const bool on_device = the_case.trace.device.size() > 0;
+  finding.title = on_device ? fmt::format("{} launches many small kernels for its parameters", name)
+                            : fmt::format("{} updates its parameters one operator at a time", name);
   finding.evidence.push_back((*edit)->Scope(model));
-  finding.remedy = fmt::format("torch.optim.{}(..., fused=True)\n", name);
+  // Older ones raise an error: torch 1.13.1 and 2.1.2 did, 2.4.1 took a step.
+  finding.remedy = fmt::format("torch.optim.{}(..., fused=True){}\n", name,
+                               on_device ? "" : "   # on the CPU: torch 2.4 or newer");
   return Judgement::Fires(std::move(finding));
 }
 
