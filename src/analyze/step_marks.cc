@@ -266,6 +266,7 @@ std::vector<RowId> OnePerBackward(const trace::Trace& trace, const std::vector<R
   if (backward.empty()) return rows;
   std::sort(backward.begin(), backward.end());
   std::vector<RowId> chosen;
+  std::vector<std::size_t> optimizers;  // of each that is chosen
   for (const RowId row : rows) {
     const bool fresh = chosen.empty() || [&] {
       const auto next =
@@ -274,10 +275,15 @@ std::vector<RowId> OnePerBackward(const trace::Trace& trace, const std::vector<R
     }();
     if (fresh) {
       chosen.push_back(row);
+      optimizers.push_back(1);
     } else {
       chosen.back() = row;
+      ++optimizers.back();
     }
   }
+  // A recording that ends between two of them: its last iteration is not whole.
+  const std::size_t count = chosen.size();
+  if (count >= 2 && optimizers[count - 1] < optimizers[count - 2]) chosen.pop_back();
   return chosen;
 }
 

@@ -96,6 +96,18 @@ TEST_F(StepMarksTest, OptimizersThatStepOneAfterTheOtherAreOneIteration) {
 }
 
 // The pass is inside of the step.
+TEST_F(StepMarksTest, ARecordingThatEndsBetweenTwoOptimizersKeepsItsSteps) {
+  for (int i = 0; i < 7; ++i) {
+    Mark(100 * i + 20, 100 * i + 30, "AddmmBackward0", SliceKind::kOp, 2);
+    Mark(100 * i + 40, 100 * i + 50, "Optimizer.step#Adam.step");
+    if (i < 6) Mark(100 * i + 60, 100 * i + 70, "Optimizer.step#SGD.step");
+  }
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kOptimizer);
+  ASSERT_EQ(steps.steps.size(), 5U);
+  EXPECT_EQ(steps.steps[4].span.end_ns, 570);
+}
+
 TEST_F(StepMarksTest, AClosureRunsTheBackwardPass) {
   for (int i = 0; i < 5; ++i) {
     Mark(100 * i, 100 * i + 90, "Optimizer.step#LBFGS.step");
