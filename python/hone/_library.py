@@ -6,7 +6,8 @@ the recorded program starts would pay them.
 """
 import os
 
-RANGE = 3  # wire::HostKind (src/wire/table.h)
+USER = 2  # wire::HostKind (src/wire/table.h)
+RANGE = 3
 LOADER = 4
 
 # name: (result, arguments), as in src/collect/abi.h. i: int, Q: uint64, z: text, None: nothing.

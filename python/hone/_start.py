@@ -68,6 +68,7 @@ def _wait_for_torch():
     _import_hook.after_import("torch", _torch_is_here)
     _import_hook.after_import("torch.utils.data._utils.fetch", _loader_is_here)
     _import_hook.after_import("torch._dynamo.utils", _dynamo_is_here)
+    _import_hook.after_import("torch._dynamo.eval_frame", _dynamo_takes_hooks)
     _import_hook.after_import("torch.distributed.distributed_c10d", _distributed_is_here)
     _import_hook.offer_marks()
 
@@ -88,6 +89,12 @@ def _distributed_is_here(module):
     from . import _distributed
 
     _distributed.imported(module)
+
+
+def _dynamo_takes_hooks(module):
+    from . import _optimizer
+
+    _optimizer.imported(module)
 
 
 def _dynamo_is_here(module):

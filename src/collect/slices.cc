@@ -85,8 +85,13 @@ void RegionBegin(const char* name, wire::HostKind kind) noexcept {
 
 void RegionEnd() noexcept {
   if (t_state == nullptr) return;
-  const Guest guest(t_state);
-  if (guest) EndSlice(*t_state, nullptr);
+  std::uint32_t name = kUnnamed;
+  {
+    const Guest guest(t_state);
+    if (guest) name = EndSlice(*t_state, nullptr);
+  }
+  // Of torch's own marks the operators' source knows it (torch_ops.cc).
+  if (name != kUnnamed && RoleOf(name) == NameRole::kOptimizerStep) NoteStep(StepSign::kOptimizer);
 }
 
 std::uint64_t BusySince() noexcept { return g_busy_since.load(std::memory_order_relaxed); }

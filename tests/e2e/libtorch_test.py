@@ -141,7 +141,7 @@ class OldLibtorch(harness.Case):
         subprocess.run([COMPILER, str(source), *flags], check=True)
 
     def test_what_cannot_be_asked_is_said(self):
-        """Recording begins while libraries are loaded, before anything of the program runs: what is noted then stays."""
+        """Recording begins while libraries are loaded, before the program runs: what is noted then stays."""
         library, program = self.folder / "libtorch_cpu.so", self.folder / "program"
         self.compile(OLD_TORCH, "-shared", "-fPIC", "-o", library)
         self.compile("""

@@ -203,6 +203,27 @@ class Torch(harness.Case):
             self.assertGreaterEqual(len(self.processes(done.out)), 3, method)
             self.opens(done.out)
 
+    def test_a_region_named_like_an_optimizers_step_is_one(self):
+        """As the recorder marks them where Dynamo took torch's own hook away (python/hone/_optimizer.py)."""
+        program = self.script('''
+            import hone, torch
+            torch.set_num_threads(1)
+            model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+            optimizer = torch.optim.Adam(model.parameters())
+            torch.optim.Adam.step = torch.optim.Adam.step.__wrapped__
+            for step in range(400):
+                model(torch.randn(16, 64)).square().mean().backward()
+                with hone.region("Optimizer.step#Adam.step"):
+                    optimizer.step()
+                optimizer.zero_grad()
+        ''', "train.py")
+        done = self.run_hone([self.python, program], ["--steps", "20"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"the program runs on", done.stderr)
+        steps = self.answer(done)["steps"]
+        self.assertEqual(steps["source"], "optimizer steps")
+        self.assertGreaterEqual(steps["count"], 20)
+
     def test_the_users_own_profiler_still_works(self):
         program = self.script('''
             import torch

@@ -138,7 +138,7 @@ print(type(module), module.value, type(module))
     def test_finders_go_when_they_have_found(self):
         # The one that offers `import hone` stays, behind all others.
         run = Run("-c", "import sys, torch, torch.utils.data._utils.fetch, torch._dynamo.utils, "
-                  "torch.distributed.distributed_c10d; "
+                  "torch._dynamo.eval_frame, torch.distributed.distributed_c10d; "
                   "print([type(f).__name__ for f in sys.meta_path if type(f).__module__.startswith('_hone')])",
                   recorder=FAKE, env={"PYTHONPATH": "%s:%s" % (INJECT, recorded.PROGRAMS / "not_torch")})
         self.assertEqual(run.out, "['_MarksFinder']\n")

@@ -154,6 +154,61 @@ class Torch(unittest.TestCase):
         self.assertLess(abs(statistics.median(differences)), 10_000)
 
 
+class OptimizerSteps(unittest.TestCase):
+    """By modules that stand for torch.optim and Dynamo's patches: which steps the recorder marks itself."""
+
+    CODE = """
+import functools, types
+from _hone import _optimizer
+class Optimizer: pass
+class Adam(Optimizer):
+    def step(self, closure=None): return "stepped"
+class Mine(Adam): pass
+class SGD(Optimizer):
+    def step(self): pass
+def profile_hook(step):
+    @functools.wraps(step)
+    def wrapper(*args, **kwargs): return step(*args, **kwargs)
+    wrapper.hooked = True
+    return wrapper
+SGD.step = profile_hook(SGD.step)
+class Later(Optimizer):
+    def step(self): pass
+torch = types.SimpleNamespace(optim=types.SimpleNamespace(Optimizer=Optimizer, Adam=Adam, SGD=SGD, Later=Later, lr=1),
+                              compiler=types.SimpleNamespace(is_compiling=lambda: compiling), _utils=None,
+                              _dynamo=None)
+class TorchPatcher:
+    @staticmethod
+    def patch(): Adam.step.hooked = True
+compiling = False
+_optimizer.imported(types.SimpleNamespace(TorchPatcher=TorchPatcher, torch=torch))
+def step(*kinds):
+    TorchPatcher.patch()
+    for kind in kinds: print(kind().step())
+"""
+
+    def marks(self, code):
+        run = Run("-c", self.CODE + code, recorder=FAKE)
+        return run.out.split(), [call[1:] for call in run.calls("region_begin", "region_end")]
+
+    def test_those_that_lost_their_hook(self):
+        out, marks = self.marks("step(Adam, SGD, Later); step(Mine)")
+        self.assertEqual(out, ["stepped", "None", "None", "stepped"])
+        self.assertEqual([name for name, _ in marks], ["region_begin", "region_end"] * 2)
+        self.assertIn("Optimizer.step#Adam.step", marks[0][1])
+        self.assertIn("Optimizer.step#Mine.step", marks[2][1])
+
+    def test_none_before_and_none_in_what_is_compiled(self):
+        self.assertEqual(self.marks("print(Adam().step())"), (["stepped"], []))
+        self.assertEqual(self.marks("compiling = True; step(Adam)"), (["stepped"], []))
+
+    def test_patches_that_leave_hooks_alone_are_left_alone(self):
+        self.assertEqual(self.marks("class Newer: patch = staticmethod(lambda: None)\n"
+                                    "before = Newer.patch\n"
+                                    "_optimizer.imported(types.SimpleNamespace(TorchPatcher=Newer, torch=torch))\n"
+                                    "print(Newer.patch is before)"), (["True"], []))
+
+
 class Profiler(unittest.TestCase):
     """By a module that has the two functions: CUDA is not there to be profiled."""
 
