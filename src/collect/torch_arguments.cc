@@ -154,9 +154,16 @@ class Printer {
     }
   }
 
+  // torch's one tensor for "none was given" has the shape [0] and a type without a name.
+  static bool IsUndefined(std::uint64_t tensor) {
+    const std::uint64_t sizes = tensor + g_torch_layout.sizes;
+    return Load<std::uint64_t>(sizes) == 1 && Load<std::int64_t>(sizes + 8) == 0 &&
+           *TypeName(Load<std::uint16_t>(tensor + g_torch_layout.type)) == 0;
+  }
+
   void PrintDims(std::uint64_t tensor) {
     dims_.Add("[");
-    if (tensor != 0) {
+    if (tensor != 0 && !IsUndefined(tensor)) {
       const std::uint64_t sizes = tensor + g_torch_layout.sizes;
       const auto count = Load<std::uint64_t>(sizes);
       constexpr std::uint64_t kInPlace = 5;

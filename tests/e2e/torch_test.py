@@ -254,6 +254,40 @@ class Torch(harness.Case):
         near = [abs(a[0] - b[0]) <= 10_000 and abs(a[1] - b[1]) <= 10_000 for a, b in zip(same, theirs)]
         self.assertGreater(sum(near), 0.95 * len(near))
 
+    def test_shapes_are_those_of_torchs_profiler(self):
+        program = self.script('''
+            import sys, torch
+            from torch.profiler import ProfilerActivity, profile
+            torch.set_num_threads(1)
+            embedding, model = torch.nn.Embedding(10, 8), torch.nn.Conv1d(8, 4, 3, bias=False)
+            optimizer = torch.optim.SGD([*embedding.parameters(), *model.parameters()], lr=0.1)
+            profiler = profile(activities=[ProfilerActivity.CPU], record_shapes=True)
+            for step in range(20):
+                if step == 10:
+                    profiler.start()
+                x = embedding(torch.randint(0, 10, (2, 7))).transpose(1, 2)
+                loss = torch.nn.functional.cross_entropy(model(x), torch.randint(0, 4, (2, 5)))
+                torch.stack([loss, torch.zeros(0).sum()]).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+            profiler.stop()
+            profiler.export_chrome_trace(sys.argv[1])
+        ''')
+        done = self.run_hone([self.python, program, str(self.folder / "theirs.json")], ["--all", "--no-analyze"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        harness.operators_of(done.out)
+
+        def shapes(path):
+            events = json.loads(path.read_text())["traceEvents"]
+            return {(e["name"], json.dumps(e["args"]["Input Dims"])) for e in events
+                    if e.get("cat") == "cpu_op" and e["name"].startswith("aten::") and
+                    "Input Dims" in e.get("args", ())}
+
+        theirs, ours = shapes(self.folder / "theirs.json"), shapes(done.out / "operators.json")
+        self.assertGreater(len(theirs), 30)
+        self.assertEqual(theirs - ours, set())
+        self.assertIn("aten::nll_loss2d_forward", {name for name, _ in theirs})  # has weights, and none were given
+
     def test_two_ranks(self):
         program = self.script('''
             import os, sys, time, torch, torch.distributed as dist
