@@ -196,7 +196,7 @@ def run_case(case, hone, regold):
             text, code = run_command(command, folder, hone)
             if regold:
                 if code == 127 != command.exit:
-                    raise CaseError(f"not written: {command.line}: {text.splitlines()[-1]}; make unit builds it")
+                    raise CaseError(f"not written: {command.line}: {text}; make unit builds it")
                 command.expected, command.exit = text, code
                 continue
             if text != command.expected:

@@ -33,7 +33,7 @@ class RunCases(unittest.TestCase):
         self.assertEqual((code, out), (0, "1 passed, 0 failed, 0 skipped\n"))
 
     def test_what_a_missing_program_prints_is_not_written(self):
-        text = INPUT + "$ hone a.txt | no_such_program\n----\none\n"
+        text = INPUT + "$ no_such_program a.txt\n----\none\n"
         code, out = self.run_case(text, "--regold")
         self.assertEqual(code, 1)
         self.assertIn("no_such_program: command not found", out)
