@@ -229,6 +229,7 @@ Known<Graph> BuildGraph(const GraphInput& input) {
   graph.first_step = chosen.first - input.steps.warm_up_count;
   graph.device_clock =
       input.steps.device_clock || input.steps.source == analyze::StepSource::kKernelPattern;
+  graph.begin_ns = first.span.begin_ns;
   graph.measured_ns = last.span.end_ns - first.span.begin_ns;
   graph.all_steps = input.steps.steady_count();
   graph.launch_lag_ns = device.launch_lag_ns;

@@ -74,7 +74,8 @@ struct Graph {
   std::vector<std::uint32_t> first_edge;
   std::vector<Lane> lanes;  // the thread that makes the steps is lane 0
   trace::Interval window;   // of the host
-  Nanos measured_ns = 0;    // of the steps, on the clock that tells their length
+  Nanos begin_ns = 0;       // of the steps, on the clock that tells their length
+  Nanos measured_ns = 0;    // of the steps, on that clock
   bool device_clock = false;
   std::size_t steps = 1;          // inside the window
   std::size_t first_step = 0;     // of the steady ones

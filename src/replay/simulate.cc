@@ -60,20 +60,15 @@ class Simulation {
 
   Nanos HostEnd() const { return lane_end_[0]; }
   // Of the thread that makes the steps and of the devices: other threads and workers run on.
-  Nanos End() const {
-    Nanos end = lane_end_[0];
+  Nanos End() const { return std::max(HostEnd(), DevicesEnd()); }
+  Nanos DevicesEnd() const {
+    Nanos end = graph_.begin_ns;
     for (std::size_t lane = 1; lane < lane_end_.size(); ++lane) {
       if (graph_.lanes[lane].kind == LaneKind::kStream) end = std::max(end, lane_end_[lane]);
     }
     return end;
   }
 
-  Nanos DeviceStart() const {
-    for (TaskId t = 0; t < graph_.tasks.size(); ++t) {
-      if (graph_.lanes[graph_.tasks[t].lane].kind == LaneKind::kStream) return start_[t];
-    }
-    return INT64_MIN;
-  }
   Times TakeTimes() && { return {std::move(start_), std::move(end_)}; }
 
  private:
@@ -186,8 +181,8 @@ Nanos ReplayWindow(const Graph& graph, const Plan& plan) {
   simulation.Pass();
   const bool host = std::any_of(graph.tasks.begin(), graph.tasks.end(),
                                 [](const Task& task) { return task.lane == 0; });
-  if (host && !graph.device_clock) return simulation.HostEnd() - graph.window.begin_ns;
-  return simulation.End() - std::max(simulation.DeviceStart(), graph.window.begin_ns);
+  return (host && !graph.device_clock ? simulation.HostEnd() : simulation.DevicesEnd()) -
+         graph.begin_ns;
 }
 
 double SteadyStep(const Graph& graph, const Plan& plan) {

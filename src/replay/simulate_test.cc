@@ -17,6 +17,20 @@ TEST(Simulate, AHostThatRunsAheadIsNoSpeed) {
   EXPECT_DOUBLE_EQ(SteadyStep(graph, Plan(graph)), 250);
 }
 
+// By the device's clock the steps begin where the work before them ended. Another stream copied for
+// them before that, and the host waits for what comes after them.
+TEST(Simulate, TheWindowOfADevicesClockIsThatOfItsSteps) {
+  SampleGraph sample({LaneKind::kThread, LaneKind::kStream, LaneKind::kStream});
+  const TaskId launch = sample.Add(0, TaskKind::kLaunch, 0, 5);
+  sample.Add(2, TaskKind::kCopy, 10, 20, {{launch, true, 10}});
+  sample.Add(0, TaskKind::kHost, 5, 395);
+  sample.Add(1, TaskKind::kKernel, 100, 200, {{launch, true, 10}});
+  Graph& graph = sample.graph();
+  graph.device_clock = true;
+  graph.begin_ns = graph.lanes[1].ready_ns = 100;
+  EXPECT_EQ(ReplayWindow(graph, Plan(graph)), 200);
+}
+
 TEST(Simulate, ADeviceThatWaitsGainsNothingFromShorterKernels) {
   SampleGraph sample({LaneKind::kThread, LaneKind::kStream});
   const TaskId launch = sample.Add(0, TaskKind::kLaunch, 0, 5);
