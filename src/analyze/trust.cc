@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "analyze/api_class.h"
+#include "analyze/first_uses.h"
+#include "analyze/grouping.h"
 #include "base/text.h"
 #include "trace/record_again.h"
 
@@ -42,6 +44,9 @@ constexpr double kOddStep = 20;
 constexpr double kHolesPartial = 0.1;
 // Ids that stand on several calls link work to the wrong one now and then.
 constexpr double kAmbiguousPartial = 0.01;
+
+// Less than that no order of findings hangs on.
+constexpr double kLoadingPartial = 0.05;
 
 double Share(double part, double all) { return all > 0 ? part / all : 0; }
 
@@ -277,10 +282,32 @@ class Judge {
     Holes();
     WrongMarks();
     Apart();
+    FirstUses();
     if (timeline_.has_value() && steps_.steps.size() >= kStepsToJudge) StepsWithWork();
   }
 
  private:
+  // What is paid once is no part of a step, however well it is measured.
+  void FirstUses() {
+    Nanos loading = 0;
+    std::size_t count = 0;
+    for (const FirstUse& use : FindFirstUses(trace_, ApiCalls(trace_))) {
+      const RowId call = use.call;
+      if (!steps_.steady_window.Holds(trace_.host.start_ns[call])) continue;
+      loading = SaturatingAdd(loading, use.loading_ns);
+      ++count;
+    }
+    const double share =
+        Share(static_cast<double>(loading), static_cast<double>(steps_.steady_window.length()));
+    if (share < kLoadingPartial) return;
+    Add(Verdict::kPartial,
+        fmt::format("{} for the first time in the steps and {} loaded then, {} ({} of their time), "
+                    "which no later step does; {}",
+                    Count(count, "kernel is launched", "kernels are launched"),
+                    count == 1 ? "is" : "are", HumanDuration(loading), Percent(share),
+                    RecordAgain(trace_.info, Lacking::kWarmUp)));
+  }
+
   // A hole is left out, so figures hold without it. Where numbers say that other steps lie in it
   // and it is short, that is all there is to say; else it may have been a stall of the program.
   void Holes() {

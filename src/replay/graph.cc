@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyze/first_uses.h"
 #include "replay/device_index.h"
 #include "replay/device_lanes.h"
 #include "replay/draft.h"
@@ -115,6 +116,15 @@ Chosen ChooseSteps(const GraphInput& input, std::size_t end) {
     if (distance(first) < distance(chosen.first) && fits(first, chosen.count)) chosen.first = first;
   }
   return chosen;
+}
+
+void AddLoading(const GraphInput& input, Graph& graph) {
+  for (const analyze::FirstUse& use : analyze::FindFirstUses(input.trace, input.calls)) {
+    const TaskId task = graph.of_host[use.call];
+    if (task == kNoTask || graph.tasks[task].kind != TaskKind::kLaunch) continue;
+    graph.loading_ns.resize(graph.tasks.size(), 0);
+    graph.loading_ns[task] = std::min(use.loading_ns, graph.tasks[task].duration_ns);
+  }
 }
 
 }  // namespace
@@ -235,6 +245,7 @@ Known<Graph> BuildGraph(const GraphInput& input) {
   graph.launch_lag_ns = device.launch_lag_ns;
   graph.turnaround_ns = device.turnaround_ns;
   graph.unlinked = device.unlinked;
+  AddLoading(input, graph);
   return graph;
 }
 

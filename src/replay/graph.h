@@ -77,13 +77,16 @@ struct Graph {
   Nanos begin_ns = 0;       // of the steps, on the clock that tells their length
   Nanos measured_ns = 0;    // of the steps, on that clock
   bool device_clock = false;
-  std::size_t steps = 1;          // inside the window
-  std::size_t first_step = 0;     // of the steady ones
-  std::size_t all_steps = 1;      // steady steps of the trace; more than `steps` in large traces
-  Nanos launch_lag_ns = 0;        // from a launch call to the start of its work on an idle stream
-  Nanos turnaround_ns = 0;        // between two kernels that were both queued
-  std::uint8_t laps = 0;          // the most of any edge
-  std::uint64_t unlinked = 0;     // device work in the window whose launch the trace does not have
+  std::size_t steps = 1;       // inside the window
+  std::size_t first_step = 0;  // of the steady ones
+  std::size_t all_steps = 1;   // steady steps of the trace; more than `steps` in large traces
+  Nanos launch_lag_ns = 0;     // from a launch call to the start of its work on an idle stream
+  Nanos turnaround_ns = 0;     // between two kernels that were both queued
+  std::uint8_t laps = 0;       // the most of any edge
+  std::uint64_t unlinked = 0;  // device work in the window whose launch the trace does not have
+  // By task, of launches: what of it goes to loading the kernel at its first use; empty: nothing.
+  // Whatever is launched instead has to be loaded too.
+  std::vector<Nanos> loading_ns;
   std::vector<TaskId> before;     // by task: the one before it on its lane; kNoTask
   std::vector<TaskId> of_host;    // by row of Trace::host: the call's task; kNoTask
   std::vector<TaskId> of_device;  // by row of Trace::device; kNoTask: outside the window
@@ -91,6 +94,7 @@ struct Graph {
   std::span<const Edge> EdgesOf(TaskId task) const {
     return {edges.data() + first_edge[task], edges.data() + first_edge[task + 1]};
   }
+  Nanos LoadingOf(TaskId task) const { return loading_ns.empty() ? 0 : loading_ns[task]; }
   double measured_step_ns() const {
     return static_cast<double>(measured_ns) / static_cast<double>(steps);
   }

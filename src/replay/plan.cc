@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/plan.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace hone::replay {
@@ -22,7 +23,7 @@ void Plan::RemoveWork(TaskId task) {
 }
 
 void Plan::RemoveLaunch(const Graph& graph, TaskId call, double dispatch) {
-  duration_ns[call] = 0;
+  duration_ns[call] = std::min(duration_ns[call], graph.LoadingOf(call));
   const TaskId before = graph.before[call];
   if (before == kNoTask || graph.tasks[before].kind != TaskKind::kHost) return;
   duration_ns[before] = std::llround(static_cast<double>(duration_ns[before]) * (1.0 - dispatch));

@@ -17,6 +17,7 @@ const char* WithHone(Lacking what) {
     case Lacking::kSteps: return "call hone.step() once an iteration";
     case Lacking::kGrids: return "record with hone run without CUDA graphs";
     case Lacking::kCalls: return "record with hone run, without --collect";
+    case Lacking::kWarmUp: return "record more steps, so that these count as warm-up";
     case Lacking::kStall: return "hone run --stack-hz 100 shows where";
   }
   HONE_CHECK(false);
@@ -33,6 +34,7 @@ const char* WithNsys(Lacking what) {
     case Lacking::kSteps: return "put torch.cuda.nvtx.range(\"step N\") around an iteration";
     case Lacking::kGrids: return "record with nsys profile --cuda-graph-trace=node";
     case Lacking::kCalls: return "record with nsys profile --trace=cuda,nvtx";
+    case Lacking::kWarmUp: return "record later, with nsys profile --delay";
     case Lacking::kStall: return "Nsight Systems does not say where, hone run does";
   }
   HONE_CHECK(false);
@@ -49,6 +51,7 @@ const char* WithTorch(Lacking what) {
     case Lacking::kMemory: return "record with profile_memory=True";
     case Lacking::kSteps: return "call prof.step() once an iteration";
     case Lacking::kGrids: return "record with ProfilerActivity.CUDA";
+    case Lacking::kWarmUp: return "record with schedule(wait=2, warmup=2, active=4)";
     case Lacking::kStall: return "with_stack=True shows where";
   }
   HONE_CHECK(false);

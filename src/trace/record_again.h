@@ -18,8 +18,9 @@ enum class Lacking : std::uint8_t {
   kMemory,
   kSteps,
   kGrids,
-  kCalls,  // the host's side of device work: its operators and launching calls
-  kStall   // what the program did where nothing was recorded
+  kCalls,   // the host's side of device work: its operators and launching calls
+  kWarmUp,  // steps that ran before the recorded ones
+  kStall    // what the program did where nothing was recorded
 };
 
 // What a recording that ended too early asks for.

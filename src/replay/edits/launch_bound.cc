@@ -51,10 +51,11 @@ class LaunchBound : public Edit {
         // What gets to a launch goes, and the program's own code before it stays, unless another
         // edit has taken that already.
         const double keep = kHostLeft.At(guess);
-        const auto planned = static_cast<double>(plan.duration_ns[t]);
-        const auto dispatch = static_cast<double>(launching.duration_ns[t]);
+        const Nanos loading = std::min(graph.LoadingOf(t), plan.duration_ns[t]);
+        const auto planned = static_cast<double>(plan.duration_ns[t] - loading);
+        const auto dispatch = static_cast<double>(launching.duration_ns[t] - loading);
         plan.duration_ns[t] =
-            static_cast<Nanos>(std::max(keep * planned, planned - (1 - keep) * dispatch));
+            loading + static_cast<Nanos>(std::max(keep * planned, planned - (1 - keep) * dispatch));
       } else if (task.kind == TaskKind::kKernel && guess != Guess::kLeast) {
         // Nobody launches it any more: it follows the one before it.
         const auto turnaround = static_cast<Nanos>(kGraphTurnaroundNs.At(guess));
