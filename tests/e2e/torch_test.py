@@ -33,7 +33,8 @@ TRAIN = '''
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        print(step, loss.item().hex(), flush=True)
+        sys.stdout.write("%d %s\n" % (step, loss.item().hex()))  # whole, whatever PYTHONUNBUFFERED says
+        sys.stdout.flush()
         time.sleep(pause)
 '''
 
@@ -206,12 +207,13 @@ class Torch(harness.Case):
     def test_a_region_named_like_an_optimizers_step_is_one(self):
         """As the recorder marks them where Dynamo took torch's own hook away (python/hone/_optimizer.py)."""
         program = self.script('''
-            import hone, torch
+            import hone, time, torch
             torch.set_num_threads(1)
             model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
             optimizer = torch.optim.Adam(model.parameters())
             torch.optim.Adam.step = torch.optim.Adam.step.__wrapped__
-            for step in range(400):
+            for step in range(300):
+                time.sleep(0.01)  # three seconds in all: the window closes long before
                 model(torch.randn(16, 64)).square().mean().backward()
                 with hone.region("Optimizer.step#Adam.step"):
                     optimizer.step()
