@@ -185,6 +185,11 @@ bool IsFrameworkFrame(const SourceFrame& frame) {
          !PreparesData(path);
 }
 
+bool IsDeepCopyFrame(const SourceFrame& frame) {
+  return frame.function == "deepcopy" &&
+         (frame.file == "copy.py" || frame.file.ends_with("/copy.py"));
+}
+
 std::string_view CallSiteOf(std::string_view stack) {
   std::string_view any;
   while (!stack.empty()) {

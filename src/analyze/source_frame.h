@@ -37,6 +37,8 @@ bool IsUserFrame(const SourceFrame& frame);
 // Printing tensors, writing logs and making data ready (tokens, images, batches) is a library's
 // work like any other.
 bool IsFrameworkFrame(const SourceFrame& frame);
+// copy.deepcopy of the standard library. What of a framework it calls copies, and runs no model.
+bool IsDeepCopyFrame(const SourceFrame& frame);
 
 // Of a "Call stack" text (frames separated by ";", innermost first): the innermost frame of the
 // user's own code, else the innermost with a source line, else "".

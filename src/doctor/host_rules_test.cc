@@ -187,6 +187,25 @@ TEST(PythonHotspotRule, WhatMakesDataReadyIsCalledByTheUser) {
   EXPECT_NE(finding->evidence.back().find("_batch_encode_plus"), std::string::npos);
 }
 
+// A copy of the model: PyTorch copies each tensor, the user asked for it.
+TEST(PythonHotspotRule, ADeepCopyIsTheTimeOfWhoAsksForIt) {
+  const auto copies = [](const char* asks) {
+    return Look(Steps([asks](TraceSketch& sketch, double at, int) {
+      sketch.Python("train.py(5): keep_best", at, at + 1500);
+      sketch.Python(asks, at + 1, at + 1499);
+      sketch.Python("torch/_tensor.py(134): __deepcopy__", at + 2, at + 1498);
+      for (double op = at + 100; op < at + 1490; op += 100) sketch.Op("aten::clone", op, op + 5);
+      return at + 1500;
+    }));
+  };
+  const Look look = copies("copy.py(128): deepcopy");
+  const Finding* finding = look.Find("python-hotspot");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title, "the Python function keep_best takes the time of the step");
+  EXPECT_EQ(finding->evidence.back(), "of what it calls, copy.py:128 (deepcopy) takes most");
+  EXPECT_EQ(copies("torch/optim/optimizer.py(90): load").Find("python-hotspot"), nullptr);
+}
+
 // 1,500 us of a framework in one piece, or between operators that each come after 100.
 TEST(PythonHotspotRule, AFrameworksCodeBeyondDispatchIsNamedWithItsCaller) {
   const auto generates = [](double piece) {

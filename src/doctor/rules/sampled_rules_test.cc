@@ -295,6 +295,19 @@ TEST(SampledHotspot, ALineThatRunsAModelIsNotIt) {
   }
 }
 
+// What a tensor does when the user copies it is the user's time; a framework's own copies are not.
+TEST(SampledHotspot, ADeepCopyCountsForTheLineThatAsksForIt) {
+  const std::string copies = "/usr/lib/python3.11/copy.py(128): deepcopy";
+  const std::string tensor = kPackages + std::string("torch/_tensor.py(134): Tensor.__deepcopy__");
+  const std::string train = kPackages + std::string("transformers/trainer.py(2000): Trainer.train");
+  const Look look(Steps({{kMainLine, copies, tensor}, {kMainLine}}));
+  ASSERT_NE(look.Find("python-hotspot"), nullptr);
+  EXPECT_EQ(look.Find("python-hotspot")->where.front().source, "train.py:9 (main)");
+  EXPECT_EQ(Look(Steps({{kMainLine, tensor}, {kMainLine}})).Find("python-hotspot"), nullptr);
+  EXPECT_EQ(Look(Steps({{kMainLine, train, copies, tensor}, {kMainLine}})).Find("python-hotspot"),
+            nullptr);
+}
+
 // Five samples a step in the pause, five in the operator; half of the pause's are elsewhere.
 TEST(SampledHotspot, ALineThatIsInOperatorsForTheMostPartIsNotIt) {
   TraceSketch sketch = Steps({{}, {kMainLine}});

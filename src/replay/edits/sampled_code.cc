@@ -29,6 +29,7 @@ SampledCode::SampledCode(const trace::Trace& trace) : frames_(trace.stack_frames
   framework_.assign(frames.size(), 0);
   function_.assign(frames.size(), StringId::kEmpty);
   wait_.assign(frames.size(), StringId::kEmpty);
+  std::vector<std::uint8_t> copies(frames.size(), 0);
   // Callers stand before callees.
   for (std::uint32_t f = 1; f < frames.size(); ++f) {
     const std::uint32_t caller = frames.caller[f];
@@ -41,7 +42,9 @@ SampledCode::SampledCode(const trace::Trace& trace) : frames_(trace.stack_frames
     if (save_[f] == 0 && IsSaveFrame(trace.Name(frames.function[f]))) save_[f] = f;
     const bool user = analyze::IsUserFrame(source) && !analyze::IsFrameworkFrame(source);
     user_[f] = user ? f : user_[caller];
-    framework_[f] = analyze::IsFrameworkFrame(source) ? 1 : 0;
+    const bool deep = analyze::IsDeepCopyFrame(analyze::ParseFrame(trace.Name(frames.function[f])));
+    copies[f] = copies[caller] != 0 || (deep && own_[caller] != 0) ? 1 : 0;
+    framework_[f] = analyze::IsFrameworkFrame(source) && copies[f] == 0 ? 1 : 0;
     if (!user && wait_[caller] != StringId::kEmpty) {
       wait_[f] = wait_[caller];
     } else if (analyze::WaitOfFrame(trace.Name(frames.function[f])) !=

@@ -21,7 +21,8 @@ class SampledCode {
   explicit SampledCode(const trace::Trace& trace);  // O(stack frames)
 
   // The user's frame whose own time it is: it runs, or a library that it called does. Not where a
-  // framework runs on its behalf (a model, an optimizer, a loader) or a checkpoint is saved.
+  // framework runs on its behalf (a model, an optimizer, a loader) or a checkpoint is saved; but
+  // where a framework copies what the user gave to copy.deepcopy.
   std::uint32_t Own(std::uint32_t frame) const { return own_[frame]; }
   // The outermost frame that saves a checkpoint.
   std::uint32_t Save(std::uint32_t frame) const { return save_[frame]; }

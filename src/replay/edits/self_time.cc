@@ -84,9 +84,21 @@ bool SelfTime::Waits(StringId name) {
   return waits == 2;
 }
 
+bool SelfTime::Copies(RowId i, std::size_t around) const {
+  if (!open_.empty() && open_.back().copies) return true;
+  return around != kNobody && KindOf(host_.name[open_[around].row]) == FrameKind::kUser &&
+         analyze::IsDeepCopyFrame(analyze::ParseFrame(model_.trace().HostName(i)));
+}
+
 SelfTime::Open SelfTime::OpenOf(RowId i, std::size_t around) {
   const std::size_t owner = Owner(i, around);
-  Open open{i, owner, host_.start_ns[i], host_.end_ns(i), host_.name[i], StringId::kEmpty};
+  Open open{i,
+            owner,
+            host_.start_ns[i],
+            host_.end_ns(i),
+            host_.name[i],
+            StringId::kEmpty,
+            Copies(i, around)};
   if (owner == open_.size() && Waits(host_.name[i])) {
     open.wait = host_.name[i];
     if (around != kNobody) open.name = open_[around].name;
@@ -108,6 +120,10 @@ std::size_t SelfTime::Owner(RowId i, std::size_t around) {
     return open_.size();
   }
   if (kinds_[name] == FrameKind::kBuiltin) return around;
+  // The time of a copy is that of who asked for it, whosever data it is.
+  if (kinds_[name] == FrameKind::kFramework && around != kNobody && open_.back().copies) {
+    return around;
+  }
   // A library works for who called it: that is the line that the user can change. Not so who
   // began before the step: that is the loop of the steps, or the program that called a library's.
   if (kinds_[name] == FrameKind::kLibrary && around != kNobody &&

@@ -49,10 +49,12 @@ class SelfTime {
     Nanos at_ns;        // of a function: from where its time is open
     Nanos end_ns;
     StringId name, wait;  // of its pieces
+    bool copies;          // copy.deepcopy that the user called, or what runs in it
   };
 
   bool Counts(trace::RowId i) const;
   bool Waits(StringId name);
+  bool Copies(trace::RowId i, std::size_t around) const;
   Open OpenOf(trace::RowId i, std::size_t around);
   std::size_t Owner(trace::RowId i, std::size_t around);
   void Note(trace::RowId i);
