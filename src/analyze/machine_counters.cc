@@ -49,6 +49,19 @@ double Rate(const Growth& growth) {
 
 bool IsRecorder(std::string_view track) { return track.find(" hone-") != std::string_view::npos; }
 
+// Threads of the processes, less those that were read for long enough to say what they want.
+Known<double> CountUnread(const trace::Trace& trace, trace::Interval window,
+                          const std::map<StringId, Growth>& read) {
+  const auto counted = ReadGrowth(trace, window, "process ", "threads");
+  if (counted.empty()) return Known<double>::Absent("the processes' threads are not counted");
+  double threads = 0;
+  for (const auto& [track, growth] : counted) threads += std::max(growth.first, growth.last);
+  for (const auto& [track, growth] : read) {
+    if (growth.last_ns - growth.first_ns >= kShortest) --threads;
+  }
+  return std::max(0.0, threads);
+}
+
 double Sum(const std::map<StringId, Growth>& tracks) {
   double sum = 0;
   for (const auto& [track, growth] : tracks) sum += std::max(0.0, growth.last - growth.first);
@@ -92,6 +105,7 @@ Known<OwnDemand> ReadOwnDemand(const trace::Trace& trace, trace::Interval window
   }
   const double seen = Sum(ReadGrowth(trace, window, "thread ", "cpu_seconds"));
   demand.complete = threads.size() < kThreadsRead && seen >= kMostOfIt * Sum(processes);
+  if (!demand.complete) demand.unread = CountUnread(trace, window, threads);
   return demand;
 }
 

@@ -24,6 +24,8 @@ CounterSeries ReadCounter(const trace::Trace& trace, trace::Interval window, std
 struct OwnDemand {
   double running = 0, waiting = 0;  // cores, and threads that wanted one and got none
   bool complete = true;             // false: not all threads were looked at, so it may be more
+  // Threads that were not looked at. Each wants one core at most.
+  Known<double> unread = Known<double>::Absent("the processes' threads are not counted");
   double wanted() const { return running + waiting; }
 };
 // O(counters).

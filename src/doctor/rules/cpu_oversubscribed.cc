@@ -30,6 +30,13 @@ struct Crowd {
   bool counted() const { return cores.count > 0 && runnable.count > 0 && cores.mean() > 0; }
   // The program alone wants more than there are; threads that were not looked at only add to it.
   bool by_itself() const { return own && own->wanted() >= kCrowded * cores.mean(); }
+  // The program fits beside others that leave it its cores, or others want too many without it.
+  bool by_others() const {
+    if (!own || by_itself()) return false;
+    return own->complete || (own->unread && runnable.mean() - most() >= kCrowded * cores.mean());
+  }
+  // Cores that the program wants at most.
+  double most() const { return own->wanted() + (own->complete || !own->unread ? 0 : *own->unread); }
   // Of the time that the program's threads wanted a core, that they waited for one.
   double waited() const { return own && own->wanted() > 0 ? own->waiting / own->wanted() : 0; }
   // Of the time, that the step's thread did; where it was not looked at, that all of them did.
@@ -87,16 +94,17 @@ void BlameOthers(const Crowd& crowd, Finding& finding) {
   const analyze::OwnDemand& own = *crowd.own;
   // All cores are busy, so what the program did not get somebody else did.
   const double others = std::max(
-      0.0, std::min(crowd.runnable.mean() - own.wanted(), crowd.cores.mean() - own.running));
+      0.0, std::min(crowd.runnable.mean() - crowd.most(), crowd.cores.mean() - own.running));
   finding.title = fmt::format("other programs on this machine take {} of {}", Times(others),
                               Times(crowd.cores.mean(), "core"));
   finding.confidence = Confidence::kMedium;
   finding.severity = crowd.lost() >= kMostlyWaiting && crowd.step ? Severity::kHigh
                      : crowd.lost() >= kMuchWaiting               ? Severity::kMedium
                                                                   : Severity::kLow;
-  finding.evidence.push_back(fmt::format(
-      "{} threads want to run on {}, and {} of them are this program's",
-      Times(crowd.runnable.mean()), Times(crowd.cores.mean(), "core"), Times(own.wanted())));
+  finding.evidence.push_back(
+      fmt::format("{} threads want to run on {}, and {}{} of them are this program's",
+                  Times(crowd.runnable.mean()), Times(crowd.cores.mean(), "core"),
+                  own.complete ? "" : "at most ", Times(crowd.most())));
   finding.evidence.push_back(
       fmt::format("its threads waited for a core {} of the time that they wanted one",
                   Percent(crowd.waited())));
@@ -138,9 +146,7 @@ Judgement JudgeCpuOversubscribed(const Case& the_case) {
   finding.id = "cpu-oversubscribed";
   finding.severity = Severity::kMedium;
   finding.effort = Effort::kOneLine;
-  const bool fits =
-      crowd.own && crowd.own->complete && crowd.own->wanted() < kCrowded * crowd.cores.mean();
-  if (fits && !held) {
+  if (crowd.by_others() && !held) {
     // Busy neighbours that nobody here waits for are no matter of this program's.
     if (crowd.lost() < kHardlyWaiting) return Judgement::Quiet();
     BlameOthers(crowd, finding);

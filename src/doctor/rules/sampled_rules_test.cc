@@ -455,8 +455,8 @@ TEST(SampledCheckpoint, OfATrainerIsSavedLessOften) {
 }
 
 // 5 threads want to run on 2 cores. The program's own get `running` cores and wait for `waiting`.
-// Of `running`, `unseen` is in threads whose waits nobody read.
-Look Crowded(double running, double waiting, double unseen = 0) {
+// Of `running`, `unseen` is in threads whose waits nobody read; it has `threads` (0: not counted).
+Look Crowded(double running, double waiting, double unseen = 0, int runnable = 5, int threads = 0) {
   TraceSketch sketch = Steps({});
   trace::Builder& builder = sketch.builder();
   for (int i = 0; i < kSteps; ++i) {
@@ -466,9 +466,10 @@ Look Crowded(double running, double waiting, double unseen = 0) {
                          builder.Intern(series), value);
     };
     put("machine", "cpu_cores", 2);
-    put("machine", "runnable_threads", 5);
+    put("machine", "runnable_threads", runnable);
     if (running == 0) continue;
     put("process 7", "cpu_seconds", running * seconds);
+    if (threads > 0) put("process 7", "threads", threads);
     put("thread 7/7 python", "cpu_seconds", (running - unseen) * seconds);
     put("thread 7/7 python", "wait_for_core_seconds", waiting * seconds);
   }
@@ -520,6 +521,21 @@ TEST(CpuOversubscribed, FewerThreadsWouldNotHelpAgainstOthers) {
   EXPECT_EQ(replay::WhatIf(**model).Find("cpu-oversubscribed").why_not(),
             "the process that makes the steps wants 1.0 of 2.0 cores: fewer of its threads give "
             "nothing back, it waits for cores that others take");
+}
+
+// One thread was looked at and wants a core; the two that were not want one each at most. Nine want
+// to run, so that others crowd the cores by themselves; of five, perhaps not.
+TEST(CpuOversubscribed, AProgramWantsNoMoreCoresThanItHasThreads) {
+  const Look look = Crowded(0.6, 0.4, 0.2, 9, 3);
+  const std::string remedy =
+      RemedyOf(look, "other programs on this machine take 1.4 of 2 cores", Confidence::kMedium);
+  EXPECT_EQ(remedy.find("set_num_threads"), std::string::npos);
+  const Finding* finding = look.Find("cpu-oversubscribed");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->evidence.front(),
+            "9 threads want to run on 2 cores, and at most 3 of them are this program's");
+  RemedyOf(Crowded(0.6, 0.4, 0.2, 5, 3), kTooManyThreads, Confidence::kMedium);
+  RemedyOf(Crowded(0.6, 0.4, 0.2, 9), kTooManyThreads, Confidence::kMedium);
 }
 
 TEST(CpuOversubscribed, ItsOwnThreadsAre) {
