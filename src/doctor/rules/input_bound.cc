@@ -164,11 +164,13 @@ RowByRow FindRowByRow(const replay::Model& model) {
 }
 
 // Steady steps in which a fetch takes longer than a ready batch, and kLeastShare of the step or
-// more, as a share of all.
+// more, as a share of all. Not where the workers have nothing to make: the batch is ready then,
+// however long it takes to take it (another process's memory is mapped, the cores are crowded).
 double WaitingSteps(const replay::Model& model) {
   const trace::HostSlices& host = model.trace().host;
   const double least =
       std::max(kLeastShare * model.graph().measured_step_ns(), replay::kReadyFetchNs.likely);
+  const replay::IdleWorkers idle(model.trace(), model.graph().lanes[0].row);
   std::uint64_t waited = 0, fetches = 0;
   RowId last = kNoRow;
   for (const replay::Task& task : model.graph().tasks) {
@@ -176,6 +178,7 @@ double WaitingSteps(const replay::Model& model) {
     if (model.graph().lanes[task.lane].kind != replay::LaneKind::kThread) continue;
     last = task.row;
     ++fetches;
+    if (idle.At(host.start_ns[task.row])) continue;
     if (static_cast<double>(host.duration_ns[task.row]) >= least) ++waited;
   }
   return fetches == 0 ? 0 : static_cast<double>(waited) / static_cast<double>(fetches);

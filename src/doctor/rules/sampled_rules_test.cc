@@ -389,6 +389,38 @@ TraceSketch LoadedByWorkers(int epochs) {
   return sketch;
 }
 
+// Each fetch takes 2 ms of a step of 10. The one worker begins its batch `begins` after it and has
+// it for `making`: a batch that is made by then was ready.
+TraceSketch TakenFromAWorker(double begins, double making) {
+  TraceSketch sketch;
+  trace::Builder& builder = sketch.builder();
+  builder.trace().info.format = trace::Format::kHone;
+  for (int i = 0; i < 3 * kSteps; ++i) {
+    const double begin = 1000 + i * 10'000;
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), begin, begin + 10'000);
+    sketch.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", begin + 10,
+                      begin + 2010);
+    sketch.Op("aten::mm", begin + 2050, begin + 9990);
+    trace::SliceInput slice;
+    slice.start_ns = TraceSketch::Ns(begin + 10 + begins);
+    slice.duration_ns = TraceSketch::Ns(making);
+    slice.name = builder.Intern("DataLoader.fetch");
+    slice.kind = trace::SliceKind::kAnnotation;
+    slice.thread = builder.ThreadFor(2, 2);
+    builder.Add(slice);
+  }
+  return sketch;
+}
+
+// A worker that has nothing to make has made all that was asked for.
+TEST(SampledLoading, ABatchThatAnIdleWorkerHasMadeIsOnlyTaken) {
+  EXPECT_EQ(Look(TakenFromAWorker(700, 900)).Find("input-bound"), nullptr);
+  // Begun in the fetch before, and made only when this one has waited for it.
+  const Look late(TakenFromAWorker(1900, 9'900));
+  ASSERT_NE(late.Find("input-bound"), nullptr);
+  EXPECT_EQ(late.Find("input-bound")->title, "the loader's workers do not keep up");
+}
+
 TEST(SampledLoading, OfWorkersIsNamedByTheirLineAndTheirNumber) {
   for (const int epochs : {1, 2}) {
     const Look look(LoadedByWorkers(epochs));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "analyze/machine_counters.h"
 #include "replay/edits/edits.h"
@@ -52,7 +53,7 @@ Fetches CountFetches(const Graph& graph, const Plan& plan) {
 
 class InputBound : public Edit {
  public:
-  explicit InputBound(WorkerChoice choice) : choice_(choice) {}
+  InputBound(WorkerChoice choice, IdleWorkers idle) : choice_(choice), idle_(std::move(idle)) {}
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     const Graph& graph = model.graph();
@@ -66,6 +67,8 @@ class InputBound : public Edit {
                                            kWorkOfWorkers.At(guess) / choice_.count);
         continue;
       }
+      // What was ready is taken no faster from more workers.
+      if (choice_.times && idle_.At(model.trace().host.start_ns[task.row])) continue;
       // Of a fetch in pieces only one pays.
       const bool first = task.row != fetch;
       const auto ready = static_cast<Nanos>(kReadyFetchNs.At(guess));
@@ -118,6 +121,7 @@ class InputBound : public Edit {
   }
 
   const WorkerChoice choice_;
+  const IdleWorkers idle_;
 };
 
 // At least: making tensors and sending them to another process takes a core.
@@ -177,7 +181,8 @@ FoundEdit FindInputBound(const Model& model) {
   if (!any || !model.facts().loader || !model.facts().loader->per_step_ns) {
     return FoundEdit::Absent("no loader was seen fetching a batch in the steps");
   }
-  return FoundEdit(std::make_unique<InputBound>(ChooseWorkers(model)));
+  return FoundEdit(std::make_unique<InputBound>(ChooseWorkers(model),
+                                                IdleWorkers(model.trace(), graph.lanes[0].row)));
 }
 
 }  // namespace hone::replay
