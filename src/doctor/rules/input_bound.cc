@@ -143,8 +143,9 @@ RowByRow FindRowByRow(const replay::Model& model) {
   std::vector<std::uint8_t> inside(trace.host.size(), 0);
   double fetches = 0, others = 0;
   RowByRow found;
+  const RowId odd = replay::OddFetch(model);
   for (const RowId row : analyze::FindLoaderSlices(trace)) {
-    inside[row] = model.InWindow(row) ? 1 : 0;
+    inside[row] = model.InWindow(row) && row != odd ? 1 : 0;
     fetches += inside[row];
     if (inside[row] != 0) found.length_ns += static_cast<double>(trace.host.duration_ns[row]);
   }
@@ -342,6 +343,8 @@ Judgement JudgeInputBound(const Case& the_case) {
     return Judgement::Quiet();
   }
   const replay::Model& model = the_case.whatif->model();
+  const double fetching = replay::UsualFetching(model);
+  if (fetching < kLeastShare * step) return Judgement::Quiet();
   // What workers had ready is only taken.
   if (loader->mode == analyze::LoaderMode::kWorkers && WaitingSteps(model) == 0) {
     return Judgement::Quiet();
@@ -351,8 +354,13 @@ Judgement JudgeInputBound(const Case& the_case) {
   finding.id = "input-bound";
   finding.fix = {"input-bound"};
   finding.evidence.push_back(
-      fmt::format("fetching a batch takes {:.1f} ms of a {:.1f} ms step ({:.0f} %)",
-                  *loader->per_step_ns / 1e6, step / 1e6, 100 * *loader->per_step_ns / step));
+      fmt::format("fetching a batch takes {:.1f} ms of a {:.1f} ms step ({:.0f} %)", fetching / 1e6,
+                  step / 1e6, 100 * fetching / step));
+  if (const RowId odd = replay::OddFetch(model); odd != kNoRow) {
+    finding.evidence.push_back(
+        fmt::format("one fetch of {} is left out: what happens once tells no rate",
+                    HumanDuration(the_case.trace.host.duration_ns[odd])));
+  }
   if (loader->device_idle_ns) {
     finding.evidence.push_back(fmt::format("the device is idle for {:.1f} ms a step because of it",
                                            static_cast<double>(*loader->device_idle_ns) / 1e6 /

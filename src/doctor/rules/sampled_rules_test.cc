@@ -389,6 +389,37 @@ TraceSketch LoadedByWorkers(int epochs) {
   return sketch;
 }
 
+// 30 steps of 10 ms in each of which fetching takes `usual`; `odd` of them fetch for 400 ms.
+TraceSketch LoadedNowAndThen(double usual, int odd) {
+  TraceSketch sketch;
+  double at = 1000;
+  for (int i = 0; i < 3 * kSteps; ++i) {
+    const double fetch = i >= 15 && i < 15 + odd ? 400'000 : usual;
+    const double ready = at + 10 + fetch, end = ready + 10'000;
+    sketch.Annotation("ProfilerStep#" + std::to_string(i + 3), at, end);
+    sketch.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + 10,
+                      ready);
+    sketch.Op("aten::mm", ready, end - 10);
+    at = end;
+  }
+  return sketch;
+}
+
+// One collection of the interpreter's garbage in a fetch is no slow loader.
+TEST(SampledLoading, WhatHappensOnceTellsNoRate) {
+  EXPECT_EQ(Look(LoadedNowAndThen(100, 1)).Find("input-bound"), nullptr);
+  EXPECT_NE(Look(LoadedNowAndThen(100, 2)).Find("input-bound"), nullptr);
+  const Look both(LoadedNowAndThen(5'000, 1));
+  const Finding* finding = both.Find("input-bound");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->evidence[1],
+            "one fetch of 400 ms is left out: what happens once tells no rate");
+  // The others take 145 ms of 30 steps, and no more than that can go.
+  EXPECT_TRUE(finding->evidence[0].starts_with("fetching a batch takes 4.8 ms"))
+      << finding->evidence[0];
+  EXPECT_LT(*finding->recoverable_ns, 4.9e6);
+}
+
 // Each fetch takes 2 ms of a step of 10. The one worker begins its batch `begins` after it and has
 // it for `making`: a batch that is made by then was ready.
 TraceSketch TakenFromAWorker(double begins, double making) {

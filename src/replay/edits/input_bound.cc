@@ -31,17 +31,20 @@ constexpr Range3 kWorkOfWorkers = {1.25, 1.0, 0.7};
 // machine has. Only the most that it may help counts on a core for each worker.
 constexpr double kSureCores = 2;
 
+// With fewer, one that is longer than all others is nothing odd.
+constexpr std::uint64_t kFetchesToJudge = 8;
+
 struct Fetches {
   double count = 0;
   double work_ns = 0;  // of one, in the process itself
 };
 
-Fetches CountFetches(const Graph& graph, const Plan& plan) {
+Fetches CountFetches(const Graph& graph, const Plan& plan, trace::RowId odd) {
   Fetches fetches;
   trace::RowId last = trace::kNoRow;
   for (TaskId t = 0; t < graph.tasks.size(); ++t) {
     const Task& task = graph.tasks[t];
-    if (task.kind != TaskKind::kInput || task.lane != 0) continue;
+    if (task.kind != TaskKind::kInput || task.lane != 0 || task.row == odd) continue;
     // A fetch may be cut into pieces by calls inside it.
     if (task.row != last) ++fetches.count;
     last = task.row;
@@ -53,15 +56,16 @@ Fetches CountFetches(const Graph& graph, const Plan& plan) {
 
 class InputBound : public Edit {
  public:
-  InputBound(WorkerChoice choice, IdleWorkers idle) : choice_(choice), idle_(std::move(idle)) {}
+  InputBound(WorkerChoice choice, IdleWorkers idle, trace::RowId odd)
+      : choice_(choice), idle_(std::move(idle)), odd_(odd) {}
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     const Graph& graph = model.graph();
-    const Nanos apart = choice_.times ? 0 : Apart(model, guess, CountFetches(graph, plan));
+    const Nanos apart = choice_.times ? 0 : Apart(model, guess, CountFetches(graph, plan, odd_));
     trace::RowId fetch = trace::kNoRow;
     for (TaskId t = 0; t < graph.tasks.size(); ++t) {
       const Task& task = graph.tasks[t];
-      if (task.kind != TaskKind::kInput) continue;
+      if (task.kind != TaskKind::kInput || task.row == odd_) continue;
       if (graph.lanes[task.lane].kind == LaneKind::kWorkers) {
         plan.duration_ns[t] = std::llround(static_cast<double>(plan.duration_ns[t]) *
                                            kWorkOfWorkers.At(guess) / choice_.count);
@@ -105,8 +109,10 @@ class InputBound : public Edit {
     double apart = work / workers;
     const double cores = choice_.cores > 0 || device ? choice_.cores : kSureCores;
     if (cores > 0 && guess != Guess::kMost) {
+      const Nanos once = odd_ == trace::kNoRow ? 0 : model.trace().host.duration_ns[odd_];
       const double between =
-          static_cast<double>(model.graph().window.length()) / fetches.count - fetches.work_ns;
+          static_cast<double>(model.graph().window.length() - once) / fetches.count -
+          fetches.work_ns;
       // What waits for a disk takes no core; where that was not seen, at most it does (kMost).
       // Operators of the host may use every core, so that at the least nothing runs beside them.
       const double at_once = cores / choice_.on_core;
@@ -122,6 +128,7 @@ class InputBound : public Edit {
 
   const WorkerChoice choice_;
   const IdleWorkers idle_;
+  const trace::RowId odd_;
 };
 
 // At least: making tensors and sending them to another process takes a core.
@@ -146,6 +153,32 @@ double RestCores(const Known<analyze::StepDemand>& demand, double step_ns,
 
 }  // namespace
 
+trace::RowId OddFetch(const Model& model) {
+  const trace::HostSlices& host = model.trace().host;
+  trace::RowId longest = trace::kNoRow, last = trace::kNoRow;
+  std::uint64_t fetches = 0;
+  Nanos all = 0;
+  for (const Task& task : model.graph().tasks) {
+    if (task.kind != TaskKind::kInput || task.lane != 0 || task.row == last) continue;
+    last = task.row;
+    ++fetches;
+    all += host.duration_ns[last];
+    if (longest == trace::kNoRow || host.duration_ns[last] > host.duration_ns[longest]) {
+      longest = last;
+    }
+  }
+  const bool odd = fetches >= kFetchesToJudge && 2 * host.duration_ns[longest] > all;
+  return odd ? longest : trace::kNoRow;
+}
+
+double UsualFetching(const Model& model) {
+  const double all = *model.facts().loader->per_step_ns;
+  const trace::RowId odd = OddFetch(model);
+  if (odd == trace::kNoRow) return all;
+  const auto once = static_cast<double>(model.trace().host.duration_ns[odd]);
+  return std::max(0.0, all - once / static_cast<double>(model.facts().steps.steady_count()));
+}
+
 WorkerChoice ChooseWorkers(const Model& model) {
   const analyze::LoaderFacts& loader = *model.facts().loader;
   const analyze::Steps& steps = model.facts().steps;
@@ -154,16 +187,15 @@ WorkerChoice ChooseWorkers(const Model& model) {
   choice.cores = analyze::ReadCounter(model.trace(), steps.host_window.hull(), "cpu_cores").mean();
   const double step =
       static_cast<double>(steps.steady_window.length()) / static_cast<double>(steps.steady_count());
+  const double loading = UsualFetching(model);
   const double rest = std::max(step - *loader.per_step_ns, 1.0);
   // Enough to make a batch in the time that the rest of the step takes, and one to spare. A worker
   // has one thread where the main process may use all, so it is given twice the time (assumed).
-  const double needed =
-      choice.times ? std::ceil(step / rest) : std::ceil(2 * *loader.per_step_ns / rest) + 1;
+  const double needed = choice.times ? std::ceil(step / rest) : std::ceil(2 * loading / rest) + 1;
   if (!choice.times) {
     const auto demand = model.StepDemand();
-    choice.on_core = OnCore(demand, step, *loader.per_step_ns);
-    choice.rest_cores =
-        RestCores(demand, step, *loader.per_step_ns * choice.on_core, rest, choice.cores);
+    choice.on_core = OnCore(demand, step, loading);
+    choice.rest_cores = RestCores(demand, step, loading * choice.on_core, rest, choice.cores);
   }
   // More workers than cores only wait for each other, as far as they compute.
   const double most = choice.cores > 0
@@ -181,8 +213,8 @@ FoundEdit FindInputBound(const Model& model) {
   if (!any || !model.facts().loader || !model.facts().loader->per_step_ns) {
     return FoundEdit::Absent("no loader was seen fetching a batch in the steps");
   }
-  return FoundEdit(std::make_unique<InputBound>(ChooseWorkers(model),
-                                                IdleWorkers(model.trace(), graph.lanes[0].row)));
+  return FoundEdit(std::make_unique<InputBound>(
+      ChooseWorkers(model), IdleWorkers(model.trace(), graph.lanes[0].row), OddFetch(model)));
 }
 
 }  // namespace hone::replay

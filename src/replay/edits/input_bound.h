@@ -6,6 +6,14 @@
 
 namespace hone::replay {
 
+// Of the steps' own thread: the one fetch that takes longer than all others together. It tells no
+// rate: a pause of the machine, the interpreter's garbage collection or a file that is opened now
+// and then may be the reason, and workers would wait for it as well. kNoRow: none, or too few
+// fetches to tell.
+trace::RowId OddFetch(const Model& model);
+// Time a step that the other fetches take. Needs LoaderFacts::per_step_ns.
+double UsualFetching(const Model& model);
+
 struct WorkerChoice {
   // Loaders without workers: how many to start. Others: times the number that they have, which a
   // trace does not tell.
