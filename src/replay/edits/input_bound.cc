@@ -36,7 +36,8 @@ constexpr std::uint64_t kFetchesToJudge = 8;
 
 struct Fetches {
   double count = 0;
-  double work_ns = 0;  // of one, in the process itself
+  double work_ns = 0;      // of one, in the process itself
+  double measured_ns = 0;  // of one, as recorded
 };
 
 Fetches CountFetches(const Graph& graph, const Plan& plan, trace::RowId odd) {
@@ -49,8 +50,12 @@ Fetches CountFetches(const Graph& graph, const Plan& plan, trace::RowId odd) {
     if (task.row != last) ++fetches.count;
     last = task.row;
     fetches.work_ns += static_cast<double>(plan.duration_ns[t]);
+    fetches.measured_ns += static_cast<double>(task.duration_ns);
   }
-  if (fetches.count > 0) fetches.work_ns /= fetches.count;
+  if (fetches.count > 0) {
+    fetches.work_ns /= fetches.count;
+    fetches.measured_ns /= fetches.count;
+  }
   return fetches;
 }
 
@@ -110,9 +115,10 @@ class InputBound : public Edit {
     const double cores = choice_.cores > 0 || device ? choice_.cores : kSureCores;
     if (cores > 0 && guess != Guess::kMost) {
       const Nanos once = odd_ == trace::kNoRow ? 0 : model.trace().host.duration_ns[odd_];
+      // Both as recorded: what the plan has taken out of a fetch (the recorder's cost) is no rest.
       const double between =
           static_cast<double>(model.graph().window.length() - once) / fetches.count -
-          fetches.work_ns;
+          fetches.measured_ns;
       // What waits for a disk takes no core; where that was not seen, at most it does (kMost).
       // Operators of the host may use every core, so that at the least nothing runs beside them.
       const double at_once = cores / choice_.on_core;

@@ -51,6 +51,24 @@ TEST(InputBound, WithoutCoresInTheTraceTwoAreCountedOn) {
   EXPECT_GT(step.high_ns, 29e6 * 1.25 / 2 + 1e6 - 1);
 }
 
+// What the recorder takes of a fetch is no work that the cores are to do.
+TEST(InputBound, TheRecordersCostIsNotTheRestOfTheStep) {
+  TraceSketch sketch;
+  MarkSteps(sketch, 6, 30'000);
+  for (int i = 0; i < 6; ++i) {
+    const double at = 1000 + i * 30'000.0;
+    sketch.Annotation(kInProcess, at, at + 28'000).Op("aten::mm", at + 28'000, at + 29'990);
+    for (double row = at + 10; row < at + 27'900; row += 27) {
+      sketch.Op("aten::to", row, row + 25).Op("aten::_to_copy", row + 1, row + 24);
+    }
+  }
+  sketch.builder().trace().info.format = trace::Format::kKineto;
+  const Replayed r(std::move(sketch));
+  const double bare = WhatIf(r.model()).bare().likely_ns;
+  EXPECT_LT(bare, 27e6);
+  EXPECT_NEAR(Fixed(r).likely_ns, bare / 2, 0.5e6);
+}
+
 TEST(InputBound, EnoughWorkersLeaveTheRestOfTheStep) {
   const Replayed r = Loading(kInProcess, 10, 16);
   EXPECT_EQ(ChooseWorkers(r.model()).count, 2);
