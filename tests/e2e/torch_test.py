@@ -33,7 +33,7 @@ TRAIN = '''
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        sys.stdout.write("%d %s\n" % (step, loss.item().hex()))  # whole, whatever PYTHONUNBUFFERED says
+        sys.stdout.write("%d %s\\n" % (step, loss.item().hex()))  # whole, whatever PYTHONUNBUFFERED says
         sys.stdout.flush()
         time.sleep(pause)
 '''

@@ -29,13 +29,17 @@ class Loader(unittest.TestCase):
             self.assertEqual(plain(run.err), plain(bare.err))
         return run
 
-    def regions(self, run):
-        """{pid: the marks in order}, each begin has its end."""
+    def regions(self, run, ended=False):
+        """{pid: the marks in order}, each begin has its end. With `ended` the last fetch of a process may have none:
+        a worker loads ahead while the program leaves its loop by an error, and may be ended meanwhile."""
         marks = collections.defaultdict(list)
         for pid, function, rest in run.calls("region_begin", "region_end"):
             marks[pid].append(rest.split()[0].split(".")[-1] if function == "region_begin" else "end")
         for pid, sequence in marks.items():
-            self.assertEqual(sequence.count("end") * 2, len(sequence), pid)
+            whole = len(sequence)
+            if ended and sequence.count("end") * 2 != len(sequence):
+                whole -= sequence[::-1].index("fetch") + 1
+            self.assertEqual(sequence[:whole].count("end") * 2, whole, pid)
         return marks
 
     def roles(self, run):
@@ -68,7 +72,7 @@ class Loader(unittest.TestCase):
         for method in ("spawn", "forkserver"):
             with self.subTest(method):
                 run = self.load(1, method, "map", "fails")
-                marks = self.regions(run)
+                marks = self.regions(run, ended=True)
                 self.assertEqual(len(marks), 3)
                 self.assertIn(self.BATCH * 3, list(marks.values()))
                 self.assertEqual(set(self.roles(run).values()), {"role loader worker 0"})
