@@ -277,6 +277,24 @@ def record_by_hone(python, options, folder, path):
     print(f"{path.stem}: {done.stdout.strip()}", flush=True)
 
 
+def record_by_profiler(python, options, folder, *which):
+    command = [str(python), str(HERE / "record.py"), "--device", "cpu", "--set", options.set,
+               "--quick", "--kept-only", "--out", str(folder), *which]
+    if subprocess.run(command).returncode:
+        raise Failed("the set could not be recorded")
+
+
+def record_one(python, options, name):
+    """Of a recorded set, in place of what was recorded of it before."""
+    if options.set == "run":
+        shutil.rmtree(options.traces / name)
+        record_by_hone(python, options, options.traces, HERE / options.set / f"{name}.py")
+        return
+    for path in options.traces.glob(f"{name}.*"):
+        path.unlink()
+    record_by_profiler(python, options, options.traces.parent, "--only", name)
+
+
 def record_again(python, options, scored):
     """What missed is recorded once more: neighbours that take a core for a moment are no fault of the
     doctor's, and one that is comes back."""
@@ -284,8 +302,7 @@ def record_again(python, options, scored):
         if s.top1 and not s.faults:
             continue
         print(f"{s.name} missed ({', '.join(map(describe, s.found)) or 'nothing'}): recorded again", flush=True)
-        shutil.rmtree(options.traces / s.name)
-        record_by_hone(python, options, options.traces, HERE / options.set / f"{s.name}.py")
+        record_one(python, options, s.name)
         answer = run_hone(options.hone, "analyze", "--quiet", "--json", *traces_of(s.name, s.label, options.traces))
         scored[i] = score(s.name, s.label, answer["findings"])
     return scored
@@ -296,16 +313,13 @@ def record_set(python, options, folder):
         for path in sorted((HERE / options.set).glob("*.py")):
             record_by_hone(python, options, folder, path)
         return pathlib.Path(folder)
-    command = [str(python), str(HERE / "record.py"), "--device", "cpu", "--set", options.set,
-               "--quick", "--kept-only", "--out", folder]
-    if subprocess.run(command).returncode:
-        raise Failed("the set could not be recorded")
+    record_by_profiler(python, options, folder)
     return pathlib.Path(folder) / "files"
 
 
 def report(options, python=None):
     scored = score_set(options)
-    if python and options.set == "run":
+    if python:
         scored = record_again(python, options, scored)
     if not scored:
         print(f"skipped: nothing in {RECORDINGS[options.set]}; README.md says how it is recorded")
