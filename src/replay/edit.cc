@@ -33,6 +33,8 @@ std::span<const EditInfo> AllEdits() {
                FindTransferBound},
       EditInfo{"host-sync", "the host does not wait for results in the step", FindHostSync},
       EditInfo{"grad-in-inference", "inference builds no autograd graph", FindGradInInference},
+      EditInfo{"unused-gradients", "parameters that nobody updates get no gradient",
+               FindUnusedGradients},
       EditInfo{"kv-cache-unused", "every step computes one token", FindKvCache},
       EditInfo{"double-precision", "float32 takes the place of float64", FindDoublePrecision},
       EditInfo{"bf16-autocast", "the forward pass runs under autocast in bfloat16",

@@ -84,8 +84,10 @@ def programs_of(options):
 
 
 def score(name, label, findings):
-    """What of LABEL the findings meet. The recorder's own cost is not a cause in the program."""
-    over = ("observer-effect:", *(word if ":" in word else word + ":" for word in label.get("over", [])))
+    """What of LABEL the findings meet. Neither the recorder's own cost nor neighbours on the machine are causes
+    in the program."""
+    beside = () if "cpu-oversubscribed" in label["all"] else ("cpu-oversubscribed: other programs",)
+    over = ("observer-effect:", *beside, *(word if ":" in word else word + ":" for word in label.get("over", [])))
     found = [f for f in findings if not f"{f['id']}: {f.get('title', '')}".startswith(over)]
     ids = [f["id"] for f in found]
     serious = {f["id"] for f in found if f["severity"] in SERIOUS}

@@ -32,6 +32,8 @@ Judgement JudgeMemoryGrowth(const Case& the_case);
 Judgement JudgeAllocatorChurn(const Case& the_case);
 Judgement JudgeFragmentation(const Case& the_case);
 Judgement JudgeGradInInference(const Case& the_case);
+Judgement JudgeUnusedGradients(const Case& the_case);
+Judgement JudgeMissingZeroGrad(const Case& the_case);
 Judgement JudgeKvCacheUnused(const Case& the_case);
 Judgement JudgeExposedComm(const Case& the_case);
 Judgement JudgeCommUnoverlapped(const Case& the_case);

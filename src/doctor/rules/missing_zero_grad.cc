@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// missing-zero-grad: nothing resets the gradients between two steps of the optimizer.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "doctor/places.h"
+#include "doctor/rules/rules.h"
+#include "replay/edits/stale_gradients.h"
+#include "trace/record_again.h"
+
+namespace hone::doctor {
+
+Judgement JudgeMissingZeroGrad(const Case& the_case) {
+  if (the_case.facts.trust.present.ops == 0) {
+    return Judgement::Missing(std::string("no operators in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kOperators));
+  }
+  if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
+  const replay::Model& model = the_case.whatif->model();
+  const replay::StaleGradients found = replay::LookAtStaleGradients(model);
+  if (!found.none_reset()) return Judgement::Quiet();
+
+  Finding finding;
+  finding.id = "missing-zero-grad";
+  finding.title = "nothing resets the gradients: every step adds up those of all steps before it";
+  finding.severity = Severity::kHigh;
+  finding.effort = Effort::kOneLine;
+  finding.evidence.push_back(fmt::format(
+      "all {} gradients add to older ones, in each of {} that follow an optimizer's step, and "
+      "nothing sets one to None or to zero in between",
+      WithThousands(found.leaves), Count(found.judged, "backward pass", "backward passes")));
+  const trace::RowId step = model.optimizer_steps().front().row;
+  Place place = Places(the_case).Of(step);
+  place.op = the_case.trace.HostName(step);
+  finding.where.push_back(std::move(place));
+  finding.recoverable_ns =
+      Known<double>::Absent("it costs next to no time; what the steps learn is wrong");
+  finding.remedy =
+      "optimizer.zero_grad()   # once for every optimizer.step(), before loss.backward()\n";
+  return Judgement::Fires(std::move(finding));
+}
+
+}  // namespace hone::doctor

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/edits/stale_gradients.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "analyze/forward_index.h"
+
+namespace hone::replay {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+using trace::SliceKind;
+
+constexpr std::string_view kNode = "autograd::engine::evaluate_function: ";
+constexpr std::string_view kLeaf = "torch::autograd::AccumulateGrad";
+// Once may be chance: the optimizer of some parameters may step more rarely than another.
+constexpr std::uint64_t kLeastJudged = 2;
+
+enum class Role : std::uint8_t { kUnseen, kOther, kNode, kLeaf, kLeafItself, kAdd, kZero, kZeros };
+
+Role RoleOf(std::string_view name) {
+  const std::string_view node = NodeName(name);
+  if (!node.empty()) return node == kLeaf ? Role::kLeaf : Role::kNode;
+  if (name == kLeaf) return Role::kLeafItself;
+  // Out of place where the backward pass itself can be differentiated, and to a sparse gradient.
+  if (name == "aten::add_" || name == "aten::add") return Role::kAdd;
+  if (name == "aten::zero_" || name == "aten::fill_" || name == "aten::_foreach_zero_") {
+    return Role::kZero;
+  }
+  if (name == "aten::zeros_like") return Role::kZeros;
+  return Role::kOther;
+}
+
+// What passes are told apart by, in time order.
+struct Event {
+  enum Kind : std::uint8_t { kStepped, kForward, kZero, kZeros, kNode, kLeaf };
+  Nanos time = 0;
+  Kind kind = kNode;
+  RowId row = kNoRow;
+  bool adds = false, begun = false;
+};
+
+std::vector<Event> Collect(const Model& model) {
+  const trace::Trace& trace = model.trace();
+  const trace::HostSlices& host = trace.host;
+  std::vector<Role> roles(trace.strings.size(), Role::kUnseen);
+  std::vector<Event> events;
+  std::vector<std::size_t> open(model.graph().lanes.size(), SIZE_MAX);  // by lane: the last node
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != SliceKind::kOp || !model.InWindow(i)) continue;
+    Role& role = roles[static_cast<std::uint32_t>(host.name[i])];
+    if (role == Role::kUnseen) role = RoleOf(trace.HostName(i));
+    std::size_t& last = open[model.LaneOf(i)];
+    const bool inside = last != SIZE_MAX && host.start_ns[i] < host.end_ns(events[last].row);
+    if (role == Role::kNode || role == Role::kLeaf) {
+      // A node that runs others (a checkpointed block) is their frame.
+      if (inside) events[last].row = kNoRow;
+      last = events.size();
+      events.push_back({host.start_ns[i], role == Role::kLeaf ? Event::kLeaf : Event::kNode, i});
+      continue;
+    }
+    if (inside) {
+      // What else runs in there is of hooks, and may be a whole optimizer.
+      Event& node = events[last];
+      if (!node.begun || role == Role::kLeafItself) node.adds = role == Role::kAdd;
+      node.begun = role != Role::kLeafItself;
+      continue;
+    }
+    const RowId top = model.lineage().top_op[i];
+    if (top != i) continue;
+    const Event::Kind kind = role == Role::kZero    ? Event::kZero
+                             : role == Role::kZeros ? Event::kZeros
+                                                    : Event::kForward;
+    if (kind == Event::kForward && host.link[i] < 0) continue;
+    events.push_back({host.start_ns[i], kind, i});
+  }
+  std::erase_if(events, [](const Event& event) { return event.row == kNoRow; });
+  for (const OptimizerStep& step : model.optimizer_steps()) {
+    events.push_back({step.begin_ns, Event::kStepped, step.row});
+  }
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return a.time < b.time; });
+  return events;
+}
+
+// A pass ends where the next forward operator makes a node, or where an optimizer steps.
+void CutPasses(const std::vector<Event>& events, StaleGradients& found) {
+  bool stepped = false, ever_stepped = false, open = false;
+  std::size_t in_place = 0, anew = 0;  // set to zero since the last step
+  const auto close = [&] {
+    if (!open) return;
+    open = false;
+    const BackwardPass& pass = found.passes.back();
+    const auto adds = static_cast<std::size_t>(std::count_if(pass.leaves.begin(), pass.leaves.end(),
+                                                             [](const auto& l) { return l.adds; }));
+    // A program's first pass sets its gradients whether or not anything resets them.
+    found.set_anywhere = found.set_anywhere || (ever_stepped && adds < pass.leaves.size());
+    // One call in place may be for a buffer that holds all gradients.
+    const bool zeroed = in_place > 0 || 2 * anew >= adds;
+    found.zeroed = found.zeroed || (adds > 0 && pass.behind_step && zeroed);
+  };
+  for (const Event& event : events) {
+    switch (event.kind) {
+      case Event::kStepped:
+        close();
+        stepped = ever_stepped = true;
+        in_place = anew = 0;
+        break;
+      case Event::kForward: close(); break;
+      case Event::kZero: ++in_place; break;
+      case Event::kZeros: ++anew; break;
+      case Event::kNode:
+      case Event::kLeaf:
+        if (!open) {
+          found.passes.emplace_back();
+          found.passes.back().behind_step = stepped;
+          stepped = false;
+          open = true;
+        }
+        BackwardPass& pass = found.passes.back();
+        if (event.kind == Event::kLeaf)
+          pass.leaves.push_back({pass.nodes.size(), event.adds, false});
+        pass.nodes.push_back(event.row);
+        break;
+    }
+  }
+  close();
+}
+
+// Passes of as many leaves fill them in the same order.
+void Judge(StaleGradients& found) {
+  std::map<std::size_t, std::vector<BackwardPass*>> by_leaves;
+  for (BackwardPass& pass : found.passes) by_leaves[pass.leaves.size()].push_back(&pass);
+  for (const auto& [leaves, passes] : by_leaves) {
+    std::vector<std::uint8_t> stale(leaves, 1);
+    std::uint64_t judged = 0;
+    for (const BackwardPass* pass : passes) {
+      if (!pass->behind_step) continue;
+      ++judged;
+      for (std::size_t i = 0; i < leaves; ++i) stale[i] &= pass->leaves[i].adds ? 1 : 0;
+    }
+    if (judged < kLeastJudged) continue;
+    const auto count = static_cast<std::uint64_t>(std::count(stale.begin(), stale.end(), 1));
+    for (BackwardPass* pass : passes) {
+      for (std::size_t i = 0; i < leaves; ++i) pass->leaves[i].stale = stale[i] != 0;
+    }
+    if (count <= found.stale) continue;
+    found.judged = judged;
+    found.leaves = leaves;
+    found.stale = count;
+  }
+}
+
+// Of the node before its first stale leaf; the leaf itself belongs to no operator.
+RowId Example(const Model& model, const StaleGradients& found) {
+  const analyze::ForwardIndex forward(model.trace());
+  for (const BackwardPass& pass : found.passes) {
+    const auto leaf = std::find_if(pass.leaves.begin(), pass.leaves.end(),
+                                   [](const BackwardPass::Leaf& l) { return l.stale; });
+    if (leaf == pass.leaves.end()) continue;
+    for (std::size_t n = leaf->node; n-- > 0;) {
+      // The engine's slice, or the node's own inside it.
+      for (RowId i = pass.nodes[n]; i <= pass.nodes[n] + 1 && i < model.trace().host.size(); ++i) {
+        if (!analyze::IsBackward(model.trace(), i)) continue;
+        const RowId row = forward.Find(model.trace(), i);
+        if (row != kNoRow) return row;
+      }
+    }
+  }
+  return kNoRow;
+}
+
+}  // namespace
+
+bool BackwardPass::all_stale() const {
+  return std::all_of(leaves.begin(), leaves.end(), [](const Leaf& leaf) { return leaf.stale; });
+}
+
+std::string_view NodeName(std::string_view slice) {
+  return slice.starts_with(kNode) ? slice.substr(kNode.size()) : std::string_view();
+}
+
+StaleGradients LookAtStaleGradients(const Model& model) {
+  StaleGradients found;
+  CutPasses(Collect(model), found);
+  if (!found.zeroed) Judge(found);
+  if (found.stale > 0) found.example = Example(model, found);
+  return found;
+}
+
+}  // namespace hone::replay
