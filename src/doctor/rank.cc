@@ -34,6 +34,8 @@ constexpr std::array kRelations = {
     Relation{"launch-bound", "small-batch"},
     // An optimizer is a part of the launches; it must be most of them.
     Relation{"launch-bound", "unfused-optimizer", 0.6},
+    // Where single samples or elements are called for in a loop, that loop is the reason.
+    Relation{"small-batch", "python-hotspot"},
     Relation{"python-hotspot", "input-bound"},
     Relation{"python-hotspot", "checkpoint-stall"},
     Relation{"python-hotspot", "anomaly-mode"},

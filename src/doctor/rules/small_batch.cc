@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// small-batch: the device is busy, but its kernels fill a small part of it.
+// small-batch: the device is busy, but its kernels fill a small part of it; or operators on the
+// host take their time for calls and weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +10,11 @@
 
 #include "analyze/roofline.h"
 #include "base/text.h"
+#include "doctor/places.h"
 #include "doctor/rank.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
+#include "replay/edits/host_growth.h"
 #include "trace/record_again.h"
 
 namespace hone::doctor {
@@ -140,10 +143,61 @@ std::string Remedy(bool trains, double times) {
          "# serving: turn on dynamic batching, so that requests that wait go together\n";
 }
 
+// On the host the rates of cores are known less well than those of devices: only where a larger
+// batch is half as fast again, and where most of the time is the same for any batch.
+constexpr double kHostSpeedup = 1.5, kHostShare = 0.5;
+
+Judgement JudgeOnHost(const Case& the_case) {
+  if (!the_case.facts.trust.present.shapes) {
+    return Judgement::Missing(std::string("the sizes of tensors are not in this trace; ") +
+                              trace::RecordAgain(the_case.trace.info, trace::Lacking::kShapes));
+  }
+  if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
+  if (!the_case.whatif->Find(kFix)) return Judgement::Quiet();
+  const replay::Prediction step = the_case.whatif->Predict({kFix});
+  const replay::HostGrowth growth(the_case.whatif->model());
+  if (the_case.whatif->bare().likely_ns < kHostSpeedup * step.likely_ns ||
+      growth.samples_ns() > kHostShare * growth.operators_ns()) {
+    return Judgement::Quiet();
+  }
+  const bool trains = Trains(the_case);
+  const auto steps = static_cast<double>(the_case.whatif->model().graph().steps);
+  Finding finding;
+  finding.id = "small-batch";
+  finding.fix = {kFix};
+  const bool one_by_one = growth.rounds() > 1;
+  finding.title =
+      one_by_one
+          ? fmt::format("the model gets its samples one by one, {:.0f} times a step",
+                        growth.rounds())
+          : std::string("operators get few samples at a time: calls and weights take their time");
+  finding.confidence = Confidence::kMedium;
+  finding.effort = Effort::kOneWord;
+  finding.evidence.push_back(fmt::format(
+      "of {} ms a step in operators {} go to the samples; the rest would be the same for more of "
+      "them: calls, weights that are read, {}",
+      ThreeDigits(growth.operators_ns() / 1e6 / steps),
+      ThreeDigits(growth.samples_ns() / 1e6 / steps),
+      trains ? "gradients that are written, the optimizer" : "tables that are looked up"));
+  finding.evidence.push_back(
+      fmt::format("{:.1f}x the {} predicted: {}",
+                  step.likely_ns > 0 ? the_case.whatif->bare().likely_ns / step.likely_ns : 1,
+                  trains ? "samples/s" : "requests/s",
+                  (*the_case.whatif->Find(kFix))->Scope(the_case.whatif->model())));
+  if (growth.example() != trace::kNoRow) {
+    finding.where.push_back(Places(the_case).Of(growth.example()));
+  }
+  finding.remedy = one_by_one
+                       ? "outputs = model(torch.stack(samples))   # all of a step in one call\n"
+                       : Remedy(trains, step.samples > 1 ? step.samples : 2);
+  if (one_by_one) finding.effort = Effort::kFewLines;
+  return Judgement::Fires(std::move(finding));
+}
+
 }  // namespace
 
 Judgement JudgeSmallBatch(const Case& the_case) {
-  if (the_case.trace.device.size() == 0) return Judgement::Quiet();  // a program without a device
+  if (the_case.trace.device.size() == 0) return JudgeOnHost(the_case);
   const Known<double> compute = ComputeShare(the_case);
   if (!compute) return Judgement::Missing(compute.why_not());
   if (*compute < kBusy) return Judgement::Quiet();

@@ -226,13 +226,6 @@ void BatchGrowth::Apply(Guess guess, double times, Plan& plan) const {
         if (work_[t].role != BatchRole::kParameters) GrowCopy(task, t, times, plan);
         break;
       case TaskKind::kInput:
-        // Taking a batch that others made ready costs the same; making it does not.
-        if (plan.apart_ns[t] > 0) {
-          plan.apart_ns[t] = Times(plan.apart_ns[t], times);
-        } else {
-          plan.duration_ns[t] = Times(plan.duration_ns[t], times);
-        }
-        break;
       case TaskKind::kHost:
       case TaskKind::kLaunch:
       case TaskKind::kAllocate:
@@ -240,6 +233,7 @@ void BatchGrowth::Apply(Guess guess, double times, Plan& plan) const {
       case TaskKind::kCollective: break;
     }
   }
+  GrowInput(graph, times, plan);
   plan.samples *= times;
 }
 

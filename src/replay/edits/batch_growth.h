@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// BatchGrowth: how much longer each task takes when a step has more samples. The model and where it
-// ends: docs/user/rules/small-batch.md.
+// BatchGrowth: how much longer a device's work takes when a step has more samples. The model and
+// where it ends: docs/user/rules/small-batch.md.
 #pragma once
 
 #include <vector>
 
-#include "replay/edit.h"
 #include "replay/edits/batch_work.h"
+#include "replay/edits/step_growth.h"
 
 namespace hone::replay {
 
-class BatchGrowth {
+class BatchGrowth : public StepGrowth {
  public:
   // The model must outlive it. Linear in the trace's rows.
   explicit BatchGrowth(const Model& model);
@@ -20,7 +20,7 @@ class BatchGrowth {
   // Times its length with `times` the samples, 1 … times.
   double Of(TaskId task, Guess guess, double times) const;
   // Grows kernels, copies of the batch and loading, and says so in Plan::samples.
-  void Apply(Guess guess, double times, Plan& plan) const;
+  void Apply(Guess guess, double times, Plan& plan) const override;
 
  private:
   struct Fill {  // of the device; 1: it is full

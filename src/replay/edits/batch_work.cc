@@ -86,6 +86,27 @@ class Reader {
     return std::move(work_);
   }
 
+  HostBatch ReadHost() {
+    const trace::HostSlices& host = trace_.host;
+    HostBatch batch;
+    MarkParameters();
+    if (model_.facts().trust.present.shapes) {
+      calls_ = std::make_unique<analyze::ModelledCalls>(trace_);
+      CollectShapes();
+      call_ns_.assign(host.duration_ns.begin(), host.duration_ns.end());
+      main_.assign(host.size(), kNoRow);
+      for (RowId i = 0; i < host.size(); ++i) {
+        if (host.kind[i] != trace::SliceKind::kOp || !model_.InWindow(i)) continue;
+        if (calls_->OwnerOf(i) != i) continue;
+        BatchWork work = OfCall(i);
+        if (about_parameters_[i] != 0) work.role = BatchRole::kParameters;
+        batch.calls.push_back({i, work});
+      }
+    }
+    batch.about_parameters = std::move(about_parameters_);
+    return batch;
+  }
+
  private:
   void MarkParameters() {
     const trace::HostSlices& host = trace_.host;
@@ -205,6 +226,7 @@ class Reader {
       work = found->second;
     }
     work.call_ns = static_cast<double>(call_ns_[owner]);
+    if (main_[owner] == kNoRow) return work;
     const analyze::Precision by_name = model_.Traits(main_[owner]).precision;
     if (work.product && by_name != analyze::Precision::kUnknown) work.precision = by_name;
     return work;
@@ -241,9 +263,17 @@ class Reader {
     work.flops = entry.work.flops;
     work.bytes = entry.work.bytes;
     work.product = entry.kind == ModelKind::kProduct;
-    work.bytes +=
-        entry.work.unsized_elements * std::max(model_.Traits(main_[owner]).element_bytes, 2);
+    constexpr int kFloat = 4;
+    const RowId main = main_[owner];
+    work.bytes += entry.work.unsized_elements *
+                  (main == kNoRow ? kFloat : std::max(model_.Traits(main).element_bytes, 2));
     if (work.product) {
+      // Without a kernel that tells, by what is multiplied.
+      const auto tensor = std::find_if(arguments.begin(), arguments.end(),
+                                       [](const ArgumentShape& a) { return a.IsTensor(); });
+      if (main == kNoRow && tensor != arguments.end()) {
+        work.precision = analyze::TypePrecision(tensor->type);
+      }
       Product(trace_.Name(entry.op), arguments, backward_[owner] != 0, work);
     } else if (entry.kind == ModelKind::kElementwise || entry.kind == ModelKind::kCopy ||
                entry.kind == ModelKind::kRandom) {
@@ -340,5 +370,7 @@ class Reader {
 }  // namespace
 
 std::vector<BatchWork> ReadBatchWork(const Model& model) { return Reader(model).Read(); }
+
+HostBatch ReadHostBatch(const Model& model) { return Reader(model).ReadHost(); }
 
 }  // namespace hone::replay

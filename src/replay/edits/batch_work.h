@@ -34,4 +34,16 @@ struct BatchWork {
 // looked up by kernel and grid, the nearest in length. Linear in the trace's rows.
 std::vector<BatchWork> ReadBatchWork(const Model& model);
 
+// Of operators that compute on the host, in the steps. call_ns is the operator's own length.
+struct HostBatch {
+  struct Call {
+    trace::RowId row = trace::kNoRow;  // no other modelled one inside
+    BatchWork work;
+  };
+  std::vector<Call> calls;                     // in row order
+  std::vector<std::uint8_t> about_parameters;  // by host row
+};
+// Needs shapes: without them no calls. Linear in host rows.
+HostBatch ReadHostBatch(const Model& model);
+
 }  // namespace hone::replay

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/text.h"
 #include "replay/edits/batch_growth.h"
 #include "replay/edits/edits.h"
+#include "replay/edits/host_growth.h"
 #include "replay/simulate.h"
 #include "trace/record_again.h"
 
@@ -19,7 +21,7 @@ constexpr double kMostTimes = 16;
 constexpr double kLeastGain = 0.05;
 // Of the device's memory, what a program may plan with.
 constexpr double kUsable = 0.9;
-// Of the kernel time, what must carry a grid.
+// Of the kernel time, what must carry a grid; of a step without a device, what must be operators.
 constexpr double kLeastKnown = 0.5;
 
 enum class Stop : std::uint8_t { kFarEnough, kNoGain, kMemory };
@@ -27,6 +29,7 @@ enum class Stop : std::uint8_t { kFarEnough, kNoGain, kMemory };
 struct Choice {
   double times = 1;
   double step_ns = 0;  // with that batch, as is likely
+  double each_ns = 0;  // of it, for the samples of one recorded step
   Stop stop = Stop::kFarEnough;
   double next = 1;  // of the time that the next doubling would take for a sample
 };
@@ -49,14 +52,18 @@ bool Fits(const Model& model, double times) {
   return true;
 }
 
-Choice Choose(const Model& model, const BatchGrowth& growth) {
+double MostTimes(const StepGrowth& growth) {
+  return growth.rounds() > 1 ? std::min(kMostTimes, growth.rounds()) : kMostTimes;
+}
+
+Choice Choose(const Model& model, const StepGrowth& growth) {
   Plan bare(model.graph());
   if (const FoundEdit observer = FindObserver(model)) {
     (*observer)->Apply(model, Guess::kLikely, bare);
   }
   Choice choice;
-  choice.step_ns = SteadyStep(model.graph(), bare);
-  for (double times = 2; times <= kMostTimes; times *= 2) {
+  choice.step_ns = choice.each_ns = SteadyStep(model.graph(), bare);
+  for (double times = 2; times <= MostTimes(growth); times *= 2) {
     if (!Fits(model, times)) {
       choice.stop = Stop::kMemory;
       return choice;
@@ -64,13 +71,15 @@ Choice Choose(const Model& model, const BatchGrowth& growth) {
     Plan plan = bare;
     growth.Apply(Guess::kLikely, times, plan);
     const double step = SteadyStep(model.graph(), plan);
-    choice.next = step / times / (choice.step_ns / choice.times);
+    const double each = step / plan.samples;
+    choice.next = each / choice.each_ns;
     if (!(choice.next <= 1 - kLeastGain)) {
       choice.stop = Stop::kNoGain;
       return choice;
     }
     choice.times = times;
     choice.step_ns = step;
+    choice.each_ns = each;
   }
   return choice;
 }
@@ -81,14 +90,18 @@ const char* Word(double times) {
 
 class SmallBatch : public Edit {
  public:
-  SmallBatch(BatchGrowth growth, const Choice& choice)
+  SmallBatch(std::unique_ptr<const StepGrowth> growth, const Choice& choice)
       : growth_(std::move(growth)), choice_(choice) {}
 
   void Apply(const Model& /*model*/, Guess guess, Plan& plan) const override {
-    growth_.Apply(guess, choice_.times, plan);
+    growth_->Apply(guess, choice_.times, plan);
   }
 
   std::string Scope(const Model& /*model*/) const override {
+    if (growth_->rounds() > 1) {
+      return fmt::format("{:.0f} samples that go through the model one by one go together",
+                         choice_.times);
+    }
     std::string text = fmt::format("the batch x{:.0f}: a step of {:.3g} ms does the work of {}",
                                    choice_.times, choice_.step_ns / 1e6, Word(choice_.times));
     if (choice_.stop == Stop::kNoGain) {
@@ -101,31 +114,52 @@ class SmallBatch : public Edit {
   }
 
  private:
-  const BatchGrowth growth_;
+  const std::unique_ptr<const StepGrowth> growth_;
   const Choice choice_;
 };
 
 }  // namespace
 
 FoundEdit FindSmallBatch(const Model& model) {
-  const std::vector<Task>& tasks = model.graph().tasks;
-  if (!std::any_of(tasks.begin(), tasks.end(),
-                   [](const Task& task) { return task.kind == TaskKind::kKernel; })) {
-    return FoundEdit::Absent("no kernels in the steps");
+  std::unique_ptr<const StepGrowth> growth;
+  const char* full = nullptr;
+  if (model.trace().device.size() == 0) {
+    if (!model.facts().trust.present.shapes) {
+      return FoundEdit::Absent("the sizes of tensors are not in this trace");
+    }
+    auto of_host = std::make_unique<HostGrowth>(model);
+    const double operators = of_host->operators_ns() /
+                             static_cast<double>(std::max<Nanos>(model.graph().measured_ns, 1));
+    if (operators < kLeastKnown) {
+      return FoundEdit::Absent(
+          fmt::format("operators take {} of a step; of the rest nobody knows what it is for",
+                      Percent(operators)));
+    }
+    growth = std::move(of_host);
+    full = "operators have enough to do for each call";
+  } else {
+    const std::vector<Task>& tasks = model.graph().tasks;
+    if (!std::any_of(tasks.begin(), tasks.end(),
+                     [](const Task& task) { return task.kind == TaskKind::kKernel; })) {
+      return FoundEdit::Absent("no kernels in the steps");
+    }
+    auto of_device = std::make_unique<BatchGrowth>(model);
+    if (of_device->known() < kLeastKnown) {
+      return FoundEdit::Absent(
+          fmt::format("{} of the kernel time says on how many of the multiprocessors it ran; {}",
+                      Percent(of_device->known()),
+                      trace::RecordAgain(model.trace().info, trace::Lacking::kGrids)));
+    }
+    growth = std::move(of_device);
+    full = "kernels fill the device";
   }
-  BatchGrowth growth(model);
-  if (growth.known() < kLeastKnown) {
-    return FoundEdit::Absent(fmt::format(
-        "{} of the kernel time says on how many of the multiprocessors it ran; {}",
-        Percent(growth.known()), trace::RecordAgain(model.trace().info, trace::Lacking::kGrids)));
-  }
-  const Choice choice = Choose(model, growth);
+  const Choice choice = Choose(model, *growth);
   if (choice.times > 1) return FoundEdit(std::make_unique<SmallBatch>(std::move(growth), choice));
   if (choice.stop == Stop::kMemory) {
     return FoundEdit::Absent("twice the batch would not fit into the device's memory");
   }
-  return FoundEdit::Absent(fmt::format(
-      "kernels fill the device: twice the batch would take {:.2f} times as long", 2 * choice.next));
+  return FoundEdit::Absent(
+      fmt::format("{}: twice the batch would take {:.2f} times as long", full, 2 * choice.next));
 }
 
 }  // namespace hone::replay
