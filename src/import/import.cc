@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/byte_source.h"
+#include "base/text.h"
 #include "import/hone/run_folder.h"
 #include "wire/control_page.h"
 #include "wire/file_writer.h"
@@ -87,6 +88,14 @@ void SayLeftOut(const std::string& folder, const hone_file::RunFolder& run,
       continue;
     }
     if (foreign++ == 0 || name < first) first = name;
+  }
+  if (!run.other_ranks.empty()) {
+    const std::string& other = run.files[run.other_ranks[0]].bytes.name;
+    left_out.push_back(fmt::format(
+        "{}: {} of another job that ran at the same time {} left out (first: {}); record each job "
+        "by itself, or read one: hone analyze {}",
+        folder, Count(run.other_ranks.size(), "rank"), run.other_ranks.size() == 1 ? "is" : "are",
+        fs::path(other).filename().string(), other));
   }
   if (foreign > 0) {
     left_out.push_back(

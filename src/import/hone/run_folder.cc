@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 
 #include "wire/control_page.h"
 
@@ -87,11 +89,54 @@ bool LeadsBefore(const ProcessFile& a, const ProcessFile& b) {
   return !TookThePlaceOf(b, a) && Busier(a, b);
 }
 
-std::vector<std::size_t> LeadersByRank(const std::vector<ProcessFile>& files) {
+bool SideBySide(const ProcessFile& a, const ProcessFile& b) {
+  return a.clock.has_anchor() && b.clock.has_anchor() && a.clock.first_ns() < b.clock.last_ns() &&
+         b.clock.first_ns() < a.clock.last_ns();
+}
+
+// By file: whether it is a rank of another job than the one that is answered for. Two jobs under
+// one recorder have the same ranks at the same time, and a launcher each; the one that did more is
+// answered for, because ranks of both together are no job at all.
+std::vector<std::uint8_t> RanksOfOtherJobs(const std::vector<ProcessFile>& files,
+                                           const std::vector<std::size_t>& parents) {
+  std::vector<std::uint8_t> others(files.size(), 0);
+  std::map<std::int64_t, std::vector<std::size_t>> by_rank;
+  std::map<std::int64_t, std::uint64_t> work_of;  // by launcher
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (files[i].Number("rank") < 0 || files[i].IsLoaderWorker() || files[i].work() == 0) continue;
+    by_rank[files[i].Number("rank")].push_back(i);
+    work_of[files[i].Number("ppid")] += files[i].work();
+  }
+  const auto apart = [&](std::size_t a, std::size_t b) {
+    const double less = static_cast<double>(std::min(files[a].work(), files[b].work()));
+    const double more = static_cast<double>(std::max(files[a].work(), files[b].work()));
+    return files[a].Number("ppid") != files[b].Number("ppid") && less >= kLike * more &&
+           SideBySide(files[a], files[b]) && !IsAncestor(parents, a, b) &&
+           !IsAncestor(parents, b, a);
+  };
+  std::set<std::int64_t> left_out;  // launchers
+  for (const auto& [rank, same] : by_rank) {
+    for (const std::size_t a : same) {
+      for (const std::size_t b : same) {
+        const std::int64_t of_a = files[a].Number("ppid"), of_b = files[b].Number("ppid");
+        if (std::pair(work_of[of_a], -of_a) < std::pair(work_of[of_b], -of_b) && apart(a, b)) {
+          left_out.insert(of_a);
+        }
+      }
+    }
+  }
+  for (const auto& [rank, same] : by_rank) {
+    for (const std::size_t i : same) others[i] = left_out.contains(files[i].Number("ppid")) ? 1 : 0;
+  }
+  return others;
+}
+
+std::vector<std::size_t> LeadersByRank(const std::vector<ProcessFile>& files,
+                                       const std::vector<std::uint8_t>& others) {
   std::map<std::int64_t, std::size_t> leaders;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::int64_t rank = files[i].Number("rank");
-    if (rank < 0) continue;
+    if (rank < 0 || others[i] != 0) continue;
     const auto [found, added] = leaders.try_emplace(rank, i);
     if (!added && LeadsBefore(files[i], files[found->second])) found->second = i;
   }
@@ -152,11 +197,16 @@ bool IsProcessFile(const std::string& name) {
   return name.starts_with(wire::kFilePrefix) && name.ends_with(wire::kFileSuffix);
 }
 
-std::vector<Job> FindJobs(const std::vector<ProcessFile>& files) {
+std::vector<Job> FindJobs(const std::vector<ProcessFile>& files,
+                          std::vector<std::size_t>* other_ranks) {
   std::vector<Job> jobs;
   if (files.empty()) return jobs;
   const std::vector<std::size_t> parents = Parents(files);
-  std::vector<std::size_t> leaders = LeadersByRank(files);
+  const std::vector<std::uint8_t> others = RanksOfOtherJobs(files, parents);
+  for (std::size_t i = 0; other_ranks != nullptr && i < files.size(); ++i) {
+    if (others[i] != 0) other_ranks->push_back(i);
+  }
+  std::vector<std::size_t> leaders = LeadersByRank(files, others);
   if (leaders.empty()) leaders = LeadersByWork(files, parents);
   std::vector<std::size_t> job_of(files.size(), kNone);
   for (const std::size_t leader : leaders) {
@@ -164,13 +214,16 @@ std::vector<Job> FindJobs(const std::vector<ProcessFile>& files) {
     jobs.push_back({leader, {}});
   }
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (job_of[i] != kNone) continue;
+    if (job_of[i] != kNone || others[i] != 0) continue;
     // The nearest leader above it; where the chain is broken (an unrecorded process between), the
     // leader of its rank, or the only one there is.
     std::size_t above = parents[i];
+    bool elsewhere = false;
     for (std::size_t steps = 0; above != kNone && job_of[above] == kNone; ++steps) {
+      elsewhere = elsewhere || others[above] != 0;
       above = steps < files.size() ? parents[above] : kNone;
     }
+    if (elsewhere) continue;
     std::size_t job = above == kNone ? kNone : job_of[above];
     const std::int64_t rank = files[i].Number("rank");
     const bool leads_there = std::any_of(leaders.begin(), leaders.end(), [&](std::size_t leader) {
@@ -213,7 +266,7 @@ RunFolder ReadRunFolder(const std::string& folder) {
     }
   }
   NameSpawned(run.files);
-  run.jobs = FindJobs(run.files);
+  run.jobs = FindJobs(run.files, &run.other_ranks);
   return run;
 }
 

@@ -20,6 +20,8 @@ struct RunFolder {
   std::vector<std::string> unreadable;
   std::string machine;    // path of machine.hone; empty: none
   std::vector<Job> jobs;  // by rank
+  // Files of ranks that ran at the same time as those of `jobs` and belong to other jobs.
+  std::vector<std::size_t> other_ranks;
 };
 
 // "process-12.hone", "process-12-2.hone".
@@ -31,6 +33,8 @@ RunFolder ReadRunFolder(const std::string& folder);
 // The jobs among processes: a leader for every rank; where no rank is told, those that kept a
 // device busy, and without a device the busiest. Processes that did next to nothing (shells,
 // launchers) lead only where there is no other.
-std::vector<Job> FindJobs(const std::vector<ProcessFile>& files);
+// `other_ranks` may be null; see RunFolder.
+std::vector<Job> FindJobs(const std::vector<ProcessFile>& files,
+                          std::vector<std::size_t>* other_ranks = nullptr);
 
 }  // namespace hone::importer::hone_file
