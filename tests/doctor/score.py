@@ -190,7 +190,9 @@ def silent_rules(scored):
     rules = {found.group(1) for path in (ROOT / "src/doctor/rules").glob("*.cc")
              for found in [re.search(r'\bid = "([a-z-]+)"', path.read_text())] if found}
     rules.discard("observer-effect")  # every recording has it; it is no cause in a program
-    labels = [read_label(path)[0] for folder in LIMITS for path in sorted((HERE / folder).glob("*.py"))]
+    # What waits for its recording puts nothing to the test.
+    labels = [read_label(path)[0] for folder in LIMITS for path in sorted((HERE / folder).glob("*.py"))
+              if folder not in RECORDINGS or (RECORDINGS[folder] / path.stem).exists()]
     planted = {cause for label in labels for cause in [label["first"], *label["all"]]}
     if planted - rules:
         raise Failed(f"labels name no rule of src/doctor/rules: {', '.join(sorted(planted - rules))}")
