@@ -371,10 +371,10 @@ Judgement JudgeInputBound(const Case& the_case) {
   if (choice.crowded()) finding.confidence = Confidence::kMedium;
   if (!choice.times && choice.cores <= 0 && !HasDevice(the_case)) {
     finding.confidence = Confidence::kMedium;
-    finding.evidence.push_back(
-        fmt::format("how many cores there are is not in this trace: predicted for two, and at the "
-                    "most for {}",
-                    choice.count));
+    const std::string more =
+        choice.count > 2 ? fmt::format(", and at the most for {}", choice.count) : "";
+    finding.evidence.push_back("how many cores there are is not in this trace: predicted for two" +
+                               more);
   }
   finding.remedy = MoreWorkers(the_case, choice, WorkersSeen(model));
   Place place;
