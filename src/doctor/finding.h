@@ -57,6 +57,8 @@ struct Finding {
   std::vector<std::string> explains;
   // What is predicted is the most that it can give back: nothing tells how much of it can go.
   bool at_most = false;
+  // What the program computes is not what was meant: that comes before any gain of time.
+  bool wrong_results = false;
   std::vector<Instead> instead;  // remedies beside `fix`; none is counted in what follows
 
   // Set by the doctor.

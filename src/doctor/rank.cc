@@ -96,6 +96,8 @@ Severity SeverityOf(double share) {
 // stands at the lower end of its severity, a low one in the middle: memory that is wasted is worth
 // no less than the smallest gain that is worth a sentence.
 double Weight(const Finding& finding, double bare_ns) {
+  constexpr double kBeforeAll = 2;  // no gain is more than the step
+  if (finding.wrong_results) return kBeforeAll;
   if (finding.recoverable_ns && bare_ns > 0) return *finding.recoverable_ns / bare_ns;
   switch (finding.severity) {
     case Severity::kHigh: return kHighShare;

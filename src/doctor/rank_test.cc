@@ -114,6 +114,19 @@ TEST(Rank, WhatTheOthersHideIsUncovered) {
   EXPECT_GT(*ranking.findings[1].speedup_after, 1.2);
 }
 
+// Time is saved on something that was not meant.
+TEST(Rank, WrongResultsComeBeforeAnyGain) {
+  const Replayed r = Converting(600);
+  const WhatIf whatif(r.model());
+  Finding wrong = Make("missing-zero-grad", {}, Severity::kHigh);
+  const auto ids = [&] {
+    return Ids(Rank({Make("layout-conversion", {"layout-conversion"}), wrong}, &whatif));
+  };
+  EXPECT_EQ(ids(), (Order{"layout-conversion", "missing-zero-grad"}));
+  wrong.wrong_results = true;
+  EXPECT_EQ(ids(), (Order{"missing-zero-grad", "layout-conversion"}));
+}
+
 TEST(Rank, WithoutAModelAFindingStaysAndSaysSo) {
   const Replayed r = Converting(400);
   const WhatIf whatif(r.model());

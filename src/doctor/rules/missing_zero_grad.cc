@@ -20,17 +20,29 @@ Judgement JudgeMissingZeroGrad(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   const replay::Model& model = the_case.whatif->model();
   const replay::StaleGradients found = replay::LookAtStaleGradients(model);
-  if (!found.none_reset()) return Judgement::Quiet();
+  if (!found.none_reset() && !found.half_reset()) return Judgement::Quiet();
 
   Finding finding;
   finding.id = "missing-zero-grad";
-  finding.title = "nothing resets the gradients: every step adds up those of all steps before it";
+  const std::string some = found.none_reset() ? std::string("the")
+                                              : fmt::format("{} of {}", WithThousands(found.stale),
+                                                            WithThousands(found.leaves));
+  finding.title = fmt::format(
+      "nothing resets {} gradients: every step adds up those of all steps before it", some);
+  finding.wrong_results = true;
   finding.severity = Severity::kHigh;
   finding.effort = Effort::kOneLine;
   finding.evidence.push_back(fmt::format(
-      "all {} gradients add to older ones, in each of {} that follow an optimizer's step, and "
-      "nothing sets one to None or to zero in between",
-      WithThousands(found.leaves), Count(found.judged, "backward pass", "backward passes")));
+      "{} {} gradients add to older ones, in each of {} that follow an optimizer's step, and "
+      "nothing sets one of them to None or to zero in between",
+      found.none_reset() ? "all" : WithThousands(found.stale),
+      found.none_reset() ? WithThousands(found.leaves) : "of " + WithThousands(found.leaves),
+      Count(found.judged, "backward pass", "backward passes")));
+  if (!found.none_reset()) {
+    finding.evidence.push_back(fmt::format("optimizers step {} and call zero_grad() {}",
+                                           Count(found.steps, "time"),
+                                           Count(found.resets, "time")));
+  }
   const trace::RowId step = model.optimizer_steps().front().row;
   Place place = Places(the_case).Of(step);
   place.op = the_case.trace.HostName(step);

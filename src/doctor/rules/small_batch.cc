@@ -187,10 +187,15 @@ Judgement JudgeOnHost(const Case& the_case) {
   if (growth.example() != trace::kNoRow) {
     finding.where.push_back(Places(the_case).Of(growth.example()));
   }
+  const bool loads = the_case.facts.loader && the_case.facts.loader->per_step_ns;
   finding.remedy = one_by_one
                        ? "outputs = model(torch.stack(samples))   # all of a step in one call\n"
-                       : Remedy(trains, step.samples > 1 ? step.samples : 2);
-  if (one_by_one) finding.effort = Effort::kFewLines;
+                   : loads || !trains ? Remedy(trains, step.samples > 1 ? step.samples : 2)
+                                      : fmt::format(
+                                            "# {:.0f} times the samples in a step: rows, points or "
+                                            "environments side by side\n",
+                                            step.samples > 1 ? step.samples : 2);
+  if (one_by_one || !loads) finding.effort = Effort::kFewLines;
   return Judgement::Fires(std::move(finding));
 }
 

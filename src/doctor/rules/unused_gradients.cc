@@ -10,6 +10,26 @@
 #include "trace/record_again.h"
 
 namespace hone::doctor {
+namespace {
+
+std::string Remedy(const replay::UnusedGradients& unused) {
+  // What learns in a pass of its own must not be frozen for good.
+  if (unused.stale.set_elsewhere) {
+    return "critic.requires_grad_(False)   # while the generator learns, True again for its own "
+           "step\n"
+           "torch.autograd.grad(loss, inputs)   # where the gradient of inputs is all that is "
+           "asked for\n";
+  }
+  const std::string teacher =
+      "with torch.no_grad(): targets = teacher(batch)   # a model that only gives targets\n";
+  const std::string frozen =
+      "model.base.requires_grad_(False)   # layers that no optimizer updates\n";
+  return (unused.of_a_model() ? teacher + frozen : frozen + teacher) +
+         "# an optimizer updates them now and then? then nothing is wrong;\n"
+         "# in every step? then its zero_grad() is missing\n";
+}
+
+}  // namespace
 
 Judgement JudgeUnusedGradients(const Case& the_case) {
   if (the_case.facts.trust.present.ops == 0) {
@@ -20,6 +40,7 @@ Judgement JudgeUnusedGradients(const Case& the_case) {
   if (!the_case.whatif->Find("unused-gradients")) return Judgement::Quiet();
   const replay::UnusedGradients unused = replay::LookAtUnusedGradients(the_case.whatif->model());
   const replay::StaleGradients& found = unused.stale;
+  if (found.half_reset()) return Judgement::Quiet();  // missing-zero-grad tells
 
   Finding finding;
   finding.id = "unused-gradients";
@@ -27,24 +48,15 @@ Judgement JudgeUnusedGradients(const Case& the_case) {
   finding.title = "the backward pass computes gradients that nobody uses";
   finding.confidence = Confidence::kMedium;
   finding.evidence.push_back(fmt::format(
-      "{} of {} gradients add to older ones, in each of {} that follow an optimizer's step: the "
-      "step left them as they were",
+      "{} of {} gradients add to older ones, in each of {} that follow an optimizer's step: "
+      "nobody reset them since",
       WithThousands(found.stale), WithThousands(found.leaves),
       Count(found.judged, "backward pass", "backward passes")));
   if (found.example != trace::kNoRow) {
     finding.where.push_back(Places(the_case).Of(found.example));
   }
   finding.effort = Effort::kOneLine;
-  const char* const teacher =
-      "with torch.no_grad(): targets = teacher(batch)   # a model that only gives targets\n";
-  const char* const frozen =
-      "model.base.requires_grad_(False)   # layers that no optimizer updates\n";
-  finding.remedy = unused.of_a_model() ? teacher : frozen;
-  finding.remedy += unused.of_a_model() ? frozen : teacher;
-  finding.remedy +=
-      "# a GAN's critic: critic.requires_grad_(False) while the generator learns\n"
-      "# were they to learn? then the optimizer does not know them: "
-      "optimizer.add_param_group(...)\n";
+  finding.remedy = Remedy(unused);
   return Judgement::Fires(std::move(finding));
 }
 

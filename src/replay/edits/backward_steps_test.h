@@ -38,7 +38,7 @@ class BackwardSteps {
     if (inside != nullptr) Add(inside, at_ + 2, 2);
     return Next();
   }
-  // On a device each product, or what else is launched, is a kernel of that name.
+  // On a device each product, or result of what is none, is a kernel of that name.
   BackwardSteps& Node(const char* name, int products, const char* kernel = "product",
                       bool are_products = true) {
     std::int64_t number = -1;
@@ -48,7 +48,7 @@ class BackwardSteps {
     }
     Add(kEngine + name, at_, 10, number, BackwardThread(), 1);
     for (int i = 0; i < products; ++i) {
-      if (are_products) Add("aten::mm", at_ + 2 + 3 * i, 2, -1, BackwardThread());
+      Add(are_products ? "aten::mm" : "aten::resize_", at_ + 2 + 3 * i, 2, -1, BackwardThread());
       Launch(at_ + 2 + 3 * i, kernel);
     }
     return Next();
@@ -75,6 +75,10 @@ class BackwardSteps {
   }
   BackwardSteps& Optimizer() {
     sketch_.Annotation("Optimizer.step#Adam.step", at_, at_ + 10);
+    return Next();
+  }
+  BackwardSteps& ZeroGrad() {
+    sketch_.Annotation("Optimizer.zero_grad#Adam.zero_grad", at_, at_ + 10);
     return Next();
   }
   // Around what is written down until the other.

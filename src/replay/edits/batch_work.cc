@@ -108,11 +108,16 @@ class Reader {
   }
 
  private:
+  // An optimizer that is given a closure (Lightning, LBFGS) runs the whole pass inside its mark;
+  // what is its own comes after.
   void MarkParameters() {
     const trace::HostSlices& host = trace_.host;
     std::vector<std::uint8_t> judged(trace_.strings.size(), 0);
     about_parameters_.resize(host.size(), 0);
     backward_.resize(host.size(), 0);
+    std::unordered_map<RowId, Nanos> own_begin;  // by mark
+    for (const OptimizerStep& step : model_.optimizer_steps()) own_begin[step.row] = step.begin_ns;
+    RowId mark = kNoRow;
     for (RowId i = 0; i < host.size(); ++i) {
       const RowId parent = host.parent[i];
       std::uint8_t& name = judged[static_cast<std::uint32_t>(host.name[i])];
@@ -121,8 +126,15 @@ class Reader {
         name = 1;
         if (NamesParameters(text)) name |= 2;
         if (text.starts_with("autograd::engine::evaluate_function")) name |= 4;
+        if (text.starts_with("Optimizer.step")) name |= 8;
       }
-      about_parameters_[i] = (name & 2) != 0 || (parent != kNoRow && about_parameters_[parent]);
+      if (own_begin.contains(i)) mark = i;
+      const bool inside = mark != kNoRow && host.thread[mark] == host.thread[i] &&
+                          host.start_ns[i] < host.end_ns(mark);
+      const bool by_mark = inside && host.start_ns[i] >= own_begin[mark];
+      const bool by_name = (name & 2) != 0 && !(inside && (name & 8) != 0);
+      const bool by_parent = parent != kNoRow && about_parameters_[parent] != 0;
+      about_parameters_[i] = by_mark || by_name || by_parent ? 1 : 0;
       backward_[i] = (name & 4) != 0 || analyze::IsBackward(trace_, i) ||
                      (parent != kNoRow && backward_[parent]);
     }

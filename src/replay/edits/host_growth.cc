@@ -24,11 +24,11 @@ using trace::SliceKind;
 // What one core does of products, FLOPs a nanosecond in fp32, and how many bytes a nanosecond it
 // moves through other operators. Measured with torch 2.13 on one core with AVX-512: products of
 // 256 rows 110 to 130, of 64 rows 75 to 100. A faster one is seen in the recording itself.
-constexpr Range3 kProductRate = {30, 70, 120};
-constexpr Range3 kTraffic = {4, 8, 16};
+constexpr Range3 kProductRate = {30, 90, 140};
+constexpr Range3 kTraffic = {4, 10, 20};
 // What does not depend on the samples is no more than this for calling an operator, and for each
 // byte of its weights, which a product of few rows reads (and packs) at 6 to 25 a nanosecond.
-constexpr Range3 kCallNs = {2'000, 4'000, 6'000};
+constexpr Range3 kCallNs = {2'000, 8'000, 16'000};
 constexpr Range3 kWeightNs = {1.0 / 20, 1.0 / 10, 1.0 / 6};  // a byte
 // A gradient of weights is written into new memory, whose pages the kernel clears at the first
 // touch: 1024 x 1024 from two samples took 540 to 680 us, and as many bytes in place 110.

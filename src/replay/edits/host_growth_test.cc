@@ -63,6 +63,12 @@ class HostSteps {
     Op("aten::_fused_sgd_", us);
     return *this;
   }
+  HostSteps& Closure(const std::function<void()>& inside) {
+    const double begin = at_++;
+    inside();
+    sketch_.Annotation("Optimizer.step#SGD.step", begin, at_++);
+    return *this;
+  }
   Replayed Finish() { return Replayed(std::move(sketch_)); }
 
  private:
@@ -93,19 +99,20 @@ double Longer(const Replayed& replayed, double times, Guess guess = Guess::kLike
   return static_cast<double>(after - before) / 1e3 / kSteps;
 }
 
-// 2 x 2 x 1024² FLOPs take 60 us at 70 a nanosecond; the other 340 are for calls and weights.
+// 2 x 2 x 1024² FLOPs take 46.6 us at 90 a nanosecond; the other 353 are for the call, of 8 us, and
+// for weights.
 TEST(HostGrowth, AProductOfFewRowsReadsItsWeightsOnce) {
   const Replayed replayed = Repeat([](HostSteps& steps) { steps.Product(2, 400); });
   EXPECT_NEAR(Longer(replayed, 2), 0, 1);
-  EXPECT_NEAR(Longer(replayed, 16), 4 + 16 * 60 - 400, 5);
+  EXPECT_NEAR(Longer(replayed, 16), 8 + 16 * 46.6 - 400, 5);
   EXPECT_GT(Longer(replayed, 16, Guess::kLeast), Longer(replayed, 16));
   EXPECT_LT(Longer(replayed, 16, Guess::kMost), Longer(replayed, 16));
 }
 
 TEST(HostGrowth, AProductThatComputesAllTheTimeGrowsByAsMuch) {
-  const Replayed replayed = Repeat([](HostSteps& steps) { steps.Product(32, 900); });
+  const Replayed replayed = Repeat([](HostSteps& steps) { steps.Product(32, 740); });
   for (const Guess guess : {Guess::kLeast, Guess::kLikely}) {
-    EXPECT_NEAR(Longer(replayed, 4, guess), 3 * 900, 30);
+    EXPECT_NEAR(Longer(replayed, 4, guess), 3 * 740, 30);
   }
 }
 
@@ -121,7 +128,7 @@ TEST(HostGrowth, AFastProductTellsOfTheCore) {
   const Replayed replayed = Repeat(two);
   const double rate = 2.0 * 256 * 1024 * 1024 / 3000e3;
   const double own = 2.0 * 2 * 1024 * 1024 / rate / 1e3;
-  EXPECT_NEAR(Longer(replayed, 16), (4 + 16 * own - 400) + 15 * 3000, 60);
+  EXPECT_NEAR(Longer(replayed, 16), (8 + 16 * own - 400) + 15 * 3000, 60);
 }
 
 // Half the rate, and twice the bytes.
@@ -129,18 +136,29 @@ TEST(HostGrowth, DoublesTakeTwiceAsLong) {
   const Replayed replayed = Repeat([](HostSteps& steps) {
     steps.Op("aten::addmm", 400, "[[1024], [2, 1024], [1024, 1024]]", "double");
   });
-  EXPECT_NEAR(Longer(replayed, 16), 4 + 16 * 120 - 400, 10);
+  EXPECT_NEAR(Longer(replayed, 16), 8 + 16 * 93.2 - 400, 10);
 }
 
 TEST(HostGrowth, OptimizersAndGradientsTakeAsLongForAnyBatch) {
   const Replayed replayed =
       Repeat([](HostSteps& steps) { steps.Product(2, 400).Gradient().Optimizer(800); });
-  EXPECT_NEAR(Longer(replayed, 16), 4 + 16 * 60 - 400, 5);
+  EXPECT_NEAR(Longer(replayed, 16), 8 + 16 * 46.6 - 400, 5);
+}
+
+// step() with a closure runs the model inside its mark; what is its own comes after.
+TEST(HostGrowth, WhatAClosureComputesGrows) {
+  const Replayed replayed = Repeat([](HostSteps& steps) {
+    steps.Closure([&] {
+      steps.Product(32, 740).Op("autograd::engine::evaluate_function: AddmmBackward0", 2);
+      steps.Op("aten::_fused_sgd_", 100);
+    });
+  });
+  EXPECT_NEAR(Longer(replayed, 2), 740, 30);
 }
 
 // Nobody knows what they do: all but the call grows.
 TEST(HostGrowth, UnknownOperatorsAndPausesGrow) {
-  const Replayed op = Repeat([](HostSteps& steps) { steps.Op("mine::op", 504); });
+  const Replayed op = Repeat([](HostSteps& steps) { steps.Op("mine::op", 508); });
   EXPECT_NEAR(Longer(op, 2), 500, 1);
   // 549 and the us between operators, without the 50 that dispatching may take.
   const Replayed pause =
@@ -157,9 +175,9 @@ TEST(HostGrowth, SamplesOneByOneGoTogether) {
   });
   const HostGrowth growth(replayed.model());
   EXPECT_EQ(growth.rounds(), 16);
-  // 16 products of 100 us become one that reads the weight and computes 16 rows in 480; what comes
+  // 16 products of 100 us become one that reads the weight and computes 16 rows in 373; what comes
   // once a step stays.
-  EXPECT_NEAR(Longer(replayed, 16), -1600 + 484 - 15, 25);
+  EXPECT_NEAR(Longer(replayed, 16), -1600 + 8 + 373 - 15, 25);
 }
 
 // As many weights as products: layers.

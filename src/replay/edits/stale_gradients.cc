@@ -19,7 +19,20 @@ constexpr std::string_view kLeaf = "torch::autograd::AccumulateGrad";
 // Once may be chance: the optimizer of some parameters may step more rarely than another.
 constexpr std::uint64_t kLeastJudged = 2;
 
-enum class Role : std::uint8_t { kUnseen, kOther, kNode, kLeaf, kLeafItself, kAdd, kZero, kZeros };
+enum class Role : std::uint8_t {
+  kUnseen,
+  kOther,
+  kNode,
+  kLeaf,
+  kLeafItself,
+  kAdd,
+  kZero,
+  kZeros,
+  kScale,
+  kScaleAll,
+  kAddAll,
+  kRoot
+};
 
 Role RoleOf(std::string_view name) {
   const std::string_view node = NodeName(name);
@@ -31,16 +44,45 @@ Role RoleOf(std::string_view name) {
     return Role::kZero;
   }
   if (name == "aten::zeros_like") return Role::kZeros;
+  if (name == "aten::mul_") return Role::kScale;
+  if (name == "aten::_foreach_mul_") return Role::kScaleAll;
+  if (name == "aten::_foreach_add_") return Role::kAddAll;
+  // The gradient of a loss with respect to itself: backward() begins.
+  if (name == "aten::ones_like") return Role::kRoot;
   return Role::kOther;
 }
 
 // What passes are told apart by, in time order.
 struct Event {
-  enum Kind : std::uint8_t { kStepped, kForward, kZero, kZeros, kNode, kLeaf };
+  enum Kind : std::uint8_t { kStepped, kForward, kBegins, kOperator, kNode, kLeaf };
   Nanos time = 0;
   Kind kind = kNode;
   RowId row = kNoRow;
+  Role role = Role::kOther;
   bool adds = false, begun = false;
+};
+
+// What between a step and the pass behind it may have set gradients to zero in place, or made new
+// ones that are zero. A product with zero does; a mean that runs along with the parameters is
+// multiplied as well, and then added to.
+struct Zeroing {
+  std::size_t in_place = 0, anew = 0, scaled = 0, scaled_all = 0;
+
+  void Count(Role role) {
+    switch (role) {
+      case Role::kZero: ++in_place; break;
+      case Role::kZeros: ++anew; break;
+      case Role::kScale: ++scaled; break;
+      case Role::kScaleAll: ++scaled_all; break;
+      case Role::kAdd: scaled -= scaled > 0 ? 1 : 0; break;
+      case Role::kAddAll: scaled_all -= scaled_all > 0 ? 1 : 0; break;
+      default: break;
+    }
+  }
+  // One call in place may be for a buffer that holds all gradients.
+  bool Of(std::size_t gradients) const {
+    return in_place > 0 || scaled_all > 0 || 2 * anew >= gradients || 2 * scaled >= gradients;
+  }
 };
 
 std::vector<Event> Collect(const Model& model) {
@@ -49,6 +91,8 @@ std::vector<Event> Collect(const Model& model) {
   std::vector<Role> roles(trace.strings.size(), Role::kUnseen);
   std::vector<Event> events;
   std::vector<std::size_t> open(model.graph().lanes.size(), SIZE_MAX);  // by lane: the last node
+  auto step = model.optimizer_steps().begin();
+  const auto steps_end = model.optimizer_steps().end();
   for (RowId i = 0; i < host.size(); ++i) {
     if (host.kind[i] != SliceKind::kOp || !model.InWindow(i)) continue;
     Role& role = roles[static_cast<std::uint32_t>(host.name[i])];
@@ -59,7 +103,8 @@ std::vector<Event> Collect(const Model& model) {
       // A node that runs others (a checkpointed block) is their frame.
       if (inside) events[last].row = kNoRow;
       last = events.size();
-      events.push_back({host.start_ns[i], role == Role::kLeaf ? Event::kLeaf : Event::kNode, i});
+      events.push_back(
+          {host.start_ns[i], role == Role::kLeaf ? Event::kLeaf : Event::kNode, i, role});
       continue;
     }
     if (inside) {
@@ -71,11 +116,21 @@ std::vector<Event> Collect(const Model& model) {
     }
     const RowId top = model.lineage().top_op[i];
     if (top != i) continue;
-    const Event::Kind kind = role == Role::kZero    ? Event::kZero
-                             : role == Role::kZeros ? Event::kZeros
+    // An optimizer's own means, which it makes in its first step, are no gradients. Some set
+    // gradients to zero themselves.
+    while (step != steps_end && host.thread[step->row] == host.thread[i] &&
+           host.end_ns(step->row) <= host.start_ns[i]) {
+      ++step;
+    }
+    const bool its_own = step != steps_end && host.thread[step->row] == host.thread[i] &&
+                         host.start_ns[i] >= step->begin_ns &&
+                         host.start_ns[i] < host.end_ns(step->row);
+    if (its_own && role != Role::kZero) continue;
+    const Event::Kind kind = role == Role::kRoot    ? Event::kBegins
+                             : role != Role::kOther ? Event::kOperator
                                                     : Event::kForward;
     if (kind == Event::kForward && host.link[i] < 0) continue;
-    events.push_back({host.start_ns[i], kind, i});
+    events.push_back({host.start_ns[i], kind, i, role});
   }
   std::erase_if(events, [](const Event& event) { return event.row == kNoRow; });
   for (const OptimizerStep& step : model.optimizer_steps()) {
@@ -86,10 +141,11 @@ std::vector<Event> Collect(const Model& model) {
   return events;
 }
 
-// A pass ends where the next forward operator makes a node, or where an optimizer steps.
+// A pass ends where the next one begins, where a forward operator makes a node, or where an
+// optimizer steps.
 void CutPasses(const std::vector<Event>& events, StaleGradients& found) {
   bool stepped = false, ever_stepped = false, open = false;
-  std::size_t in_place = 0, anew = 0;  // set to zero since the last step
+  Zeroing since_step, before_pass;
   const auto close = [&] {
     if (!open) return;
     open = false;
@@ -98,25 +154,24 @@ void CutPasses(const std::vector<Event>& events, StaleGradients& found) {
                                                              [](const auto& l) { return l.adds; }));
     // A program's first pass sets its gradients whether or not anything resets them.
     found.set_anywhere = found.set_anywhere || (ever_stepped && adds < pass.leaves.size());
-    // One call in place may be for a buffer that holds all gradients.
-    const bool zeroed = in_place > 0 || 2 * anew >= adds;
-    found.zeroed = found.zeroed || (adds > 0 && pass.behind_step && zeroed);
+    found.zeroed = found.zeroed || (adds > 0 && pass.behind_step && before_pass.Of(adds));
   };
   for (const Event& event : events) {
     switch (event.kind) {
       case Event::kStepped:
         close();
         stepped = ever_stepped = true;
-        in_place = anew = 0;
+        since_step = {};
         break;
-      case Event::kForward: close(); break;
-      case Event::kZero: ++in_place; break;
-      case Event::kZeros: ++anew; break;
+      case Event::kForward:
+      case Event::kBegins: close(); break;
+      case Event::kOperator: since_step.Count(event.role); break;
       case Event::kNode:
       case Event::kLeaf:
         if (!open) {
           found.passes.emplace_back();
           found.passes.back().behind_step = stepped;
+          before_pass = since_step;
           stepped = false;
           open = true;
         }
@@ -173,6 +228,17 @@ RowId Example(const Model& model, const StaleGradients& found) {
   return kNoRow;
 }
 
+// Whether passes of other parameters set as many as are stale here: those of a critic, in its own
+// turn.
+bool SetElsewhere(const StaleGradients& found) {
+  return std::any_of(found.passes.begin(), found.passes.end(), [&](const BackwardPass& pass) {
+    if (pass.leaves.size() == found.leaves) return false;
+    const auto sets = std::count_if(pass.leaves.begin(), pass.leaves.end(),
+                                    [](const BackwardPass::Leaf& leaf) { return !leaf.adds; });
+    return static_cast<std::uint64_t>(sets) >= found.stale;
+  });
+}
+
 }  // namespace
 
 bool BackwardPass::all_stale() const {
@@ -187,7 +253,15 @@ StaleGradients LookAtStaleGradients(const Model& model) {
   StaleGradients found;
   CutPasses(Collect(model), found);
   if (!found.zeroed) Judge(found);
-  if (found.stale > 0) found.example = Example(model, found);
+  if (found.stale == 0) return found;
+  found.example = Example(model, found);
+  found.set_elsewhere = SetElsewhere(found);
+  found.steps = model.optimizer_steps().size();
+  found.resets =
+      model
+          .HostRows(SliceKind::kAnnotation,
+                    [](std::string_view name) { return name.starts_with("Optimizer.zero_grad"); })
+          .size();
   return found;
 }
 

@@ -33,10 +33,18 @@ struct StaleGradients {
   // The operator of the forward pass that the first stale leaf belongs to; kNoRow: not known.
   trace::RowId example = trace::kNoRow;
 
+  bool set_elsewhere = false;  // passes of other parameters set as many as are stale in these
+  std::uint64_t steps = 0, resets = 0;  // marks of optimizers' step() and zero_grad()
+
   // Nothing in the steps resets any gradient.
   bool none_reset() const { return stale > 0 && stale == leaves && !set_anywhere; }
   // Some are reset and others not.
   bool some_stale() const { return stale > 0 && set_anywhere; }
+  // Optimizers step twice or more for each zero_grad(), and no pass is another one's: there are
+  // some that step with what nobody resets.
+  bool half_reset() const {
+    return some_stale() && !set_elsewhere && resets > 0 && 2 * steps >= 3 * resets;
+  }
 };
 
 // O(n log n) in host rows. Nothing is judged from fewer than two passes of one shape.

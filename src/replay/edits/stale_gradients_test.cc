@@ -157,6 +157,61 @@ TEST(StaleGradients, NewZerosInTheirPlaceAreAboutAsMany) {
   EXPECT_TRUE(with(1).none_reset());
 }
 
+// A loss of each task goes back by itself, and no operator stands between them.
+TEST(StaleGradients, LossesThatGoBackOneAfterTheOtherHaveAPassEach) {
+  const StaleGradients found = Look([](BackwardSteps& steps, int) {
+    steps.Forward().Forward();
+    steps.Op("aten::ones_like").Product().Sets().Product().Sets();
+    steps.Op("aten::ones_like").Product().Adds().Product().Adds().Optimizer();
+  });
+  EXPECT_EQ(found.passes.size(), 8u);
+  EXPECT_EQ(found.stale, 0u);
+}
+
+// Two optimizers step, and one of them resets its own.
+TEST(StaleGradients, AnOptimizerMayBeForgotten) {
+  const auto look = [](bool both) {
+    return Look([&](BackwardSteps& steps, int) {
+      steps.ZeroGrad();
+      if (both) steps.ZeroGrad();
+      steps.Forward().Forward().Product().Sets().Product().Adds().Optimizer().Optimizer();
+    });
+  };
+  EXPECT_TRUE(look(false).half_reset());
+  EXPECT_FALSE(look(true).half_reset());
+  EXPECT_TRUE(look(true).some_stale());
+}
+
+// A critic learns in its own pass, and gets gradients in the other's.
+TEST(StaleGradients, MayBeSetInAPassOfTheirOwn) {
+  const StaleGradients found = Look([](BackwardSteps& steps, int) {
+    steps.Forward().Product().Sets().Optimizer();
+    steps.Forward().Forward().Product().Adds().Product().Sets().Optimizer();
+  });
+  EXPECT_TRUE(found.some_stale());
+  EXPECT_TRUE(found.set_elsewhere);
+  EXPECT_FALSE(found.half_reset());
+  EXPECT_FALSE(Look([](BackwardSteps& steps, int) {
+                 steps.Forward().Forward().Product().Adds().Product().Sets().Optimizer();
+               }).set_elsewhere);
+}
+
+// Gradients times zero; a mean of the parameters is added to as well, and clipping comes before the
+// step.
+TEST(StaleGradients, MultipliedByZeroSayNothing) {
+  EXPECT_TRUE(
+      AddsBehind([](BackwardSteps& steps) { steps.Op("aten::mul_").Op("aten::mul_"); }).zeroed);
+  EXPECT_TRUE(AddsBehind([](BackwardSteps& steps) { steps.Op("aten::_foreach_mul_"); }).zeroed);
+  EXPECT_FALSE(AddsBehind([](BackwardSteps& steps) {
+                 steps.Op("aten::mul_").Op("aten::add_").Op("aten::mul_").Op("aten::add_");
+                 steps.Op("aten::_foreach_mul_").Op("aten::_foreach_add_");
+               }).zeroed);
+  EXPECT_FALSE(Look([](BackwardSteps& steps, int) {
+                 steps.Forward().Forward().Product().Adds().Product().Adds();
+                 steps.Op("aten::mul_").Op("aten::mul_").Optimizer();
+               }).zeroed);
+}
+
 // An optimizer that steps and resets in a hook of each parameter adds too, to the parameter.
 TEST(StaleGradients, WhatHooksAddIsNoGradient) {
   const auto hooked = [](const std::vector<const char*>& inside) {

@@ -95,10 +95,11 @@ class Pruner {
   }
 
   struct Work {
-    std::uint32_t products = 0, calls = 0;
-    RowId last = kNoRow;  // the last product
+    std::uint32_t products = 0, calls = 0, results = 0;
+    bool says_no_input = false;  // a convolution says which gradients it is asked for
+    RowId last = kNoRow;         // the last product
     // What a node does that gives two gradients is more than what one does whose input needs none.
-    std::uint32_t amount() const { return products > 0 ? products : calls; }
+    std::uint32_t amount() const { return products > 0 ? products : calls > 0 ? calls : results; }
   };
 
   Work WorkIn(RowId node) const {
@@ -110,6 +111,13 @@ class Pruner {
       if (host.kind[i] == SliceKind::kApi) work.calls += model_.WorkOf(i) != kNoRow ? 1 : 0;
       if (host.kind[i] != SliceKind::kOp) continue;
       const std::string_view name = model_.trace().HostName(i);
+      // On a CPU a convolution makes its results by that, one for each gradient.
+      work.results += name == "aten::resize_" ? 1 : 0;
+      if (name == "aten::convolution_backward") {
+        const trace::OpDetail& detail = model_.trace().op_details[host.detail[i]];
+        const std::string_view asked = model_.trace().Name(detail.concrete);
+        work.says_no_input = asked.find("[False, ") != std::string_view::npos;
+      }
       if (std::find(kProducts.begin(), kProducts.end(), name) == kProducts.end()) continue;
       ++work.products;
       work.last = i;
@@ -161,7 +169,7 @@ class Pruner {
   bool Ends(std::size_t leaf) const {
     const std::size_t node = made_[leaf].by;
     if (node == SIZE_MAX) return false;
-    if (Name(node).starts_with("Embedding")) return true;
+    if (Name(node).starts_with("Embedding") || work_[node].says_no_input) return true;
     return work_[node].amount() > 0 && work_[node].amount() < usual_.at(Name(node));
   }
 
@@ -178,6 +186,8 @@ class Pruner {
   void PruneStretch(std::size_t first, std::size_t last) {
     const std::vector<Leaf>& leaves = pass_->leaves;
     if (last + 1 == leaves.size()) {
+      // What made the first may lie before another one that it made.
+      if (made_[first].by != SIZE_MAX && made_[first].by < leaves[first - 1].node) PruneLeaf(first);
       Take(leaves[first - 1].node + 1, pass_->nodes.size(), {1, 1, 1});
       return;
     }

@@ -175,6 +175,15 @@ TEST(UnusedGradients, OfOneOfAProductsTwoParameters) {
   EXPECT_EQ(bias.Gone(), (Us{10, 10, 10}));
 }
 
+// The gradient of the input, which somebody reads, comes between a product and its weight's.
+TEST(UnusedGradients, OfAWeightAtTheEndTakeItsProduct) {
+  const Edited edited([](BackwardSteps& steps) {
+    steps.Forward().Product().Sets().Product().Sets().Node("TBackward0", 0).Adds().Optimizer();
+  });
+  ASSERT_TRUE(edited.present());
+  EXPECT_EQ(edited.Gone(), (Us{21 + 1.8, 21 + 2, 21 + 2}));
+}
+
 // Behind the leaf of the bias comes that of the weight.
 TEST(UnusedGradients, OfABiasAndAWeightGoTogether) {
   const Edited edited([](BackwardSteps& steps) {
@@ -240,6 +249,20 @@ TEST(UnusedGradients, WithoutProductsLaunchesTellWhereTheGraphEnds) {
   };
   EXPECT_EQ(likely(1), 0);
   EXPECT_EQ(likely(2), 4 * 10);
+}
+
+// Nor is anything launched on a CPU: each gradient is a result.
+TEST(UnusedGradients, WithoutADeviceResultsTellWhereTheGraphEnds) {
+  const auto likely = [](int results) {
+    const Edited edited([&](BackwardSteps& steps) {
+      const char* const node = "ConvolutionBackward0";
+      steps.Forward().Node(node, 3, "", false).Adds().Node(node, results, "", false).Adds();
+      steps.Node(node, 3, "", false).Sets().Optimizer();
+    });
+    return edited.present() ? edited.Gone(Guess::kLikely) : -1;
+  };
+  EXPECT_EQ(likely(2), 4 * 10 + 3);
+  EXPECT_EQ(likely(3), 2 * 10 + 2 * 5);
 }
 
 }  // namespace
