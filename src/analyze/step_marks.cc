@@ -2,6 +2,7 @@
 // Steps that the program or its profiler marked on a host thread.
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -250,28 +251,43 @@ bool PhasesDiffer(const std::vector<std::uint32_t>& before, std::size_t period) 
   return highest_least > lowest_most && highest_least - lowest_most > highest_least / 10;
 }
 
-// Optimizers that step one after the other end one iteration, however many there are: the last of
-// them. Each iteration has a backward pass of its own, before the step or inside of it (LBFGS). A
-// program without autograd has none, and every step stands for itself.
-std::vector<RowId> OnePerBackward(const trace::Trace& trace, const std::vector<RowId>& rows) {
-  const trace::HostSlices& host = trace.host;
-  std::vector<std::uint8_t> is_backward(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
-  std::vector<Nanos> backward;
-  for (RowId i = 0; i < host.size(); ++i) {
-    if (host.kind[i] != SliceKind::kOp) continue;
-    std::uint8_t& known = is_backward[static_cast<std::uint32_t>(host.name[i])];
-    if (known == 0) known = trace.HostName(i).find("Backward") != std::string_view::npos ? 2 : 1;
-    if (known == 2) backward.push_back(host.start_ns[i]);
+bool InEngine(const trace::Trace& trace, RowId row) {
+  for (RowId i = trace.host.parent[row]; i != trace::kNoRow; i = trace.host.parent[i]) {
+    if (trace.HostName(i).starts_with("autograd::engine")) return true;
   }
-  if (backward.empty()) return rows;
-  std::sort(backward.begin(), backward.end());
+  return false;
+}
+
+// Begins of outermost operators that made a node for a later backward pass, in time order.
+std::vector<Nanos> ForwardBegins(const trace::Trace& trace) {
+  const trace::HostSlices& host = trace.host;
+  std::vector<Nanos> begins;
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != SliceKind::kOp || host.link[i] < 0 ||
+        trace.op_details[host.detail[i]].fwd_thread > 0 ||
+        trace.HostName(i).find("Backward") != std::string_view::npos) {
+      continue;
+    }
+    RowId parent = host.parent[i];
+    while (parent != trace::kNoRow && host.kind[parent] != SliceKind::kOp) {
+      parent = host.parent[parent];
+    }
+    if (parent == trace::kNoRow) begins.push_back(host.start_ns[i]);
+  }
+  std::sort(begins.begin(), begins.end());
+  return begins;
+}
+
+// Of rows between which nothing of `parts` begins the last one; both in time order.
+std::vector<RowId> LastOfEach(const trace::Trace& trace, const std::vector<RowId>& rows,
+                              const std::vector<Nanos>& parts) {
   std::vector<RowId> chosen;
   std::vector<std::size_t> optimizers;  // of each that is chosen
   for (const RowId row : rows) {
     const bool fresh = chosen.empty() || [&] {
       const auto next =
-          std::lower_bound(backward.begin(), backward.end(), host.start_ns[chosen.back()]);
-      return next != backward.end() && *next < host.start_ns[row];
+          std::lower_bound(parts.begin(), parts.end(), trace.host.start_ns[chosen.back()]);
+      return next != parts.end() && *next < trace.host.start_ns[row];
     }();
     if (fresh) {
       chosen.push_back(row);
@@ -285,6 +301,36 @@ std::vector<RowId> OnePerBackward(const trace::Trace& trace, const std::vector<R
   const std::size_t count = chosen.size();
   if (count >= 2 && optimizers[count - 1] < optimizers[count - 2]) chosen.pop_back();
   return chosen;
+}
+
+// Optimizers that step inside of the backward pass, each when the gradient of its parameter is
+// there: the last of each pass. Empty: the optimizers wait for the end of the pass.
+std::vector<RowId> OnePerPass(const trace::Trace& trace, const std::vector<RowId>& rows) {
+  std::vector<RowId> inside;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(inside),
+               [&](RowId row) { return InEngine(trace, row); });
+  if (inside.empty() || 2 * inside.size() < rows.size()) return {};
+  return LastOfEach(trace, inside, ForwardBegins(trace));
+}
+
+// Optimizers that step one after the other end one iteration, however many there are: the last of
+// them. Each iteration has a backward pass of its own, before the step or inside of it (LBFGS). A
+// program without autograd has none, and every step stands for itself.
+std::vector<RowId> OnePerBackward(const trace::Trace& trace, const std::vector<RowId>& rows) {
+  std::vector<RowId> of_passes = OnePerPass(trace, rows);
+  if (!of_passes.empty()) return of_passes;
+  const trace::HostSlices& host = trace.host;
+  std::vector<std::uint8_t> is_backward(trace.strings.size(), 0);  // 0 unseen, 1 no, 2 yes
+  std::vector<Nanos> backward;
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != SliceKind::kOp) continue;
+    std::uint8_t& known = is_backward[static_cast<std::uint32_t>(host.name[i])];
+    if (known == 0) known = trace.HostName(i).find("Backward") != std::string_view::npos ? 2 : 1;
+    if (known == 2) backward.push_back(host.start_ns[i]);
+  }
+  if (backward.empty()) return rows;
+  std::sort(backward.begin(), backward.end());
+  return LastOfEach(trace, rows, backward);
 }
 
 // One optimizer row per iteration. A program with several optimizers (a GAN) steps each in turn:

@@ -117,6 +117,25 @@ TEST_F(StepMarksTest, AClosureRunsTheBackwardPass) {
   EXPECT_EQ(Find().steps.size(), 4U);
 }
 
+// An optimizer for each of eight parameters, which steps in a hook when its gradient is there; the
+// recording ends in the middle of a pass.
+TEST_F(StepMarksTest, OptimizersInsideOfThePassStepOnceAPass) {
+  for (int i = 0; i < 6; ++i) {
+    Mark(1000 * i, 1000 * i + 50, "aten::linear", SliceKind::kOp, 1, 100 + i);
+    for (int parameter = 0; parameter < (i == 5 ? 3 : 8); ++parameter) {
+      const Nanos at = 1000 * i + 100 * (parameter + 1);
+      Mark(at, at + 30, "autograd::engine::evaluate_function: AddmmBackward0", SliceKind::kOp);
+      Mark(at + 40, at + 90, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+           SliceKind::kOp);
+      Mark(at + 50, at + 80, "Optimizer.step#Adam.step");
+    }
+  }
+  const Steps steps = Find();
+  EXPECT_EQ(steps.source, StepSource::kOptimizer);
+  ASSERT_EQ(steps.steps.size(), 4U);  // between the ends of five
+  for (const Step& step : steps.steps) EXPECT_EQ(step.span.length(), 1000);
+}
+
 // An actor and its critic, both of three layers: each has a backward pass.
 TEST_F(StepMarksTest, EqualOptimizersAreToldApartByTheWorkBeforeThem) {
   for (int i = 0; i < 8; ++i) {

@@ -15,12 +15,14 @@ namespace hone::analyze {
 class StepsTest : public testing::Test {
  protected:
   void Mark(Nanos start, Nanos end, const std::string& name,
-            trace::SliceKind kind = trace::SliceKind::kAnnotation, std::int64_t tid = 1) {
+            trace::SliceKind kind = trace::SliceKind::kAnnotation, std::int64_t tid = 1,
+            std::int64_t link = -1) {
     builder_.Add(trace::SliceInput{.start_ns = start,
                                    .duration_ns = end - start,
                                    .name = builder_.Intern(name),
                                    .kind = kind,
-                                   .thread = builder_.ThreadFor(1, tid)});
+                                   .thread = builder_.ThreadFor(1, tid),
+                                   .link = link});
   }
   void Kernel(Nanos start, Nanos end, const std::string& name, std::int64_t stream = 7,
               std::int64_t correlation = 0) {
