@@ -31,7 +31,7 @@ bool HasTraceEnding(std::string_view name) {
 // packed.
 bool LooksLikeTrace(const std::string& path) {
   if (!path.ends_with(".json")) return true;
-  return ReadFileHead(path, 64 * 1024).find("\"traceEvents\"") != std::string::npos;
+  return ReadFileHead(path, std::size_t{64} * 1024).find("\"traceEvents\"") != std::string::npos;
 }
 
 // "rank2" before "rank10": runs of digits compare as numbers.
