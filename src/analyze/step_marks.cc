@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/step_source.h"
 #include "base/lower_case.h"
 
@@ -253,7 +254,7 @@ bool PhasesDiffer(const std::vector<std::uint32_t>& before, std::size_t period) 
 
 bool InEngine(const trace::Trace& trace, RowId row) {
   for (RowId i = trace.host.parent[row]; i != trace::kNoRow; i = trace.host.parent[i]) {
-    if (trace.HostName(i).starts_with("autograd::engine")) return true;
+    if (IsEngineSlice(trace.HostName(i))) return true;
   }
   return false;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/source_frame.h"
 
 namespace hone::replay {
@@ -21,7 +22,7 @@ Role RoleOf(std::string_view name, SliceKind kind) {
   switch (kind) {
     case SliceKind::kAnnotation:
       return name.starts_with("Optimizer.step") ? Role::kMark : Role::kOther;
-    case SliceKind::kOp: return name.starts_with("autograd::engine") ? Role::kEngine : Role::kOther;
+    case SliceKind::kOp: return analyze::IsEngineSlice(name) ? Role::kEngine : Role::kOther;
     case SliceKind::kPython:
       return analyze::ParseFrame(name).function.ends_with("closure") ? Role::kClosure
                                                                      : Role::kOther;

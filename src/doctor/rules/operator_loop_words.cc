@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/source_frame.h"
 #include "base/text.h"
 #include "doctor/places.h"
@@ -46,7 +47,7 @@ constexpr LoopWords kLoopWords[] = {
 
 // Nobody's line calls what autograd's engine runs.
 bool RunByEngine(const Case& the_case, trace::RowId row) {
-  return the_case.trace.HostName(row).starts_with("autograd::engine");
+  return analyze::IsEngineSlice(the_case.trace.HostName(row));
 }
 
 // "aten::sub, aten::div and 3 more": of one time round, each name once.

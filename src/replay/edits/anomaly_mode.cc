@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/slice_times.h"
 #include "analyze/source_frame.h"
 #include "base/text.h"
@@ -22,7 +23,6 @@ using trace::kNoRow;
 using trace::RowId;
 using trace::SliceKind;
 
-constexpr std::string_view kNode = "autograd::engine::evaluate_function: ";
 // Of the nodes, those that are checked: all but such as give no gradient. Hooks of a program that
 // look for NaN stand at few of them, and before the node or behind its last gradient.
 constexpr double kLeastChecked = 0.5;
@@ -45,8 +45,8 @@ Role RoleOf(std::string_view name, SliceKind kind) {
                                                                                     : Role::kOther;
   }
   // A leaf's node takes a gradient and gives none.
-  if (name.starts_with(kNode)) {
-    return name.ends_with("AccumulateGrad") ? Role::kLeaf : Role::kNode;
+  if (const std::string_view node = analyze::EngineNode(name); !node.empty()) {
+    return node.ends_with("AccumulateGrad") ? Role::kLeaf : Role::kNode;
   }
   if (name == "aten::isnan") return Role::kLook;
   if (name == "aten::_is_any_true" || name == "aten::any" || name == "aten::item" ||
@@ -90,7 +90,7 @@ void FindChecks(const Model& model, Roles& roles, AnomalyMode& found) {
       continue;
     }
     if (node == kNoRow || host.parent[i] != node || roles.Of(node) == Role::kLeaf) continue;
-    computed = computed || trace.HostName(i) == trace.HostName(node).substr(kNode.size());
+    computed = computed || trace.HostName(i) == analyze::EngineNode(trace.HostName(node));
     if (computed && role == Role::kLook && !checked) {
       checked = true;
       ++found.checked;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analyze/autograd_engine.h"
+
 namespace hone::replay {
 namespace {
 
@@ -135,7 +137,7 @@ void AddForward(const Model& model, RowId first, RowId last, std::size_t index,
 }
 
 bool IsBackward(const Model& model, RowId top) {
-  return model.trace().HostName(top).starts_with("autograd::engine::evaluate_function");
+  return analyze::IsEngineSlice(model.trace().HostName(top));
 }
 
 // The engine's own slice carries the number, or the gradient's function inside it.

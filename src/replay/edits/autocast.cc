@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/forward_index.h"
 #include "replay/edits/autograd_numbers.h"
 
@@ -27,7 +28,7 @@ struct OpName {
 OpName Judge(std::string_view name) {
   OpName op;
   op.judged = true;
-  op.backward = name.starts_with("autograd::engine::evaluate_function");
+  op.backward = analyze::IsEngineSlice(name);
   op.role = AutocastRoleOf(name);
   const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
   op.batch_norm = has("batch_norm");

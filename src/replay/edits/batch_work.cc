@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/forward_index.h"
 #include "analyze/grouping.h"
 #include "analyze/modelled_calls.h"
@@ -125,7 +126,7 @@ class Reader {
         const std::string_view text = trace_.HostName(i);
         name = 1;
         if (NamesParameters(text)) name |= 2;
-        if (text.starts_with("autograd::engine::evaluate_function")) name |= 4;
+        if (analyze::IsEngineSlice(text)) name |= 4;
         if (text.starts_with("Optimizer.step")) name |= 8;
       }
       if (own_begin.contains(i)) mark = i;

@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/forward_index.h"
 
 namespace hone::replay {
@@ -17,7 +18,7 @@ using trace::RowId;
 constexpr double kLeastForward = 0.1;
 
 bool TellsOfBackward(const trace::Trace& trace, RowId op) {
-  return analyze::IsBackward(trace, op) || trace.HostName(op).starts_with("autograd::engine");
+  return analyze::IsBackward(trace, op) || analyze::IsEngineSlice(trace.HostName(op));
 }
 
 bool Reduces(std::string_view kind) {
@@ -65,7 +66,7 @@ void CommRoles::FindPasses(const Model& model) {
   for (RowId i = 0; i < host.size(); ++i) {
     if (host.kind[i] != trace::SliceKind::kOp || model.LaneOf(i) == UINT16_MAX) continue;
     std::uint8_t& name = engine[static_cast<std::uint32_t>(host.name[i])];
-    if (name == 0) name = trace_.HostName(i).starts_with("autograd::engine") ? 2 : 1;
+    if (name == 0) name = analyze::IsEngineSlice(trace_.HostName(i)) ? 2 : 1;
     const bool backward = name == 2 || analyze::IsBackward(trace_, i);
     if (!backward && host.link[i] < 0) continue;
     any = any || backward;

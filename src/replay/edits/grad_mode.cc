@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "analyze/autograd_engine.h"
+
 namespace hone::replay {
 namespace {
 
@@ -21,7 +23,7 @@ constexpr double kLeastGrowth = 1 << 20;
 
 bool TellsOfBackward(std::string_view name, SliceKind kind) {
   if (kind == SliceKind::kOp) {
-    return name.starts_with("autograd::engine") || name.find("Backward") != std::string_view::npos;
+    return analyze::IsEngineSlice(name) || name.find("Backward") != std::string_view::npos;
   }
   return kind == SliceKind::kAnnotation && name.starts_with("Optimizer.step");
 }

@@ -7,12 +7,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/grouping.h"
 #include "analyze/slice_activity.h"
 #include "analyze/slice_times.h"
 #include "replay/edits/batch_work.h"
 #include "replay/edits/host_pauses.h"
-#include "replay/edits/stale_gradients.h"
 
 namespace hone::replay {
 namespace {
@@ -138,7 +138,7 @@ void HostGrowth::CountRounds(const HostBatch& batch) {
   for (const HostBatch::Call& call : batch.calls) {
     if (!call.work.product || call.work.kept_bytes <= 0) continue;
     const RowId top = model_.lineage().top_op[call.row];
-    if (top != kNoRow && trace.HostName(top).starts_with("autograd::engine")) continue;
+    if (top != kNoRow && analyze::IsEngineSlice(trace.HostName(top))) continue;
     ++products;
     kinds.emplace(host.name[call.row], trace.op_details[host.detail[call.row]].dims);
     all_ns += call.work.call_ns;
@@ -146,7 +146,7 @@ void HostGrowth::CountRounds(const HostBatch& batch) {
   }
   for (RowId i = 0; i < host.size(); ++i) {
     if (model_.lineage().top_op[i] != i || !model_.InWindow(i)) continue;
-    gradients += NodeName(trace.HostName(i)).ends_with("AccumulateGrad") ? 1 : 0;
+    gradients += analyze::EngineNode(trace.HostName(i)).ends_with("AccumulateGrad") ? 1 : 0;
   }
   const auto steps = static_cast<double>(model_.graph().steps);
   // A layer has two: its weight's and its bias's.

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/flops.h"
 
 namespace hone::replay {
@@ -75,7 +76,7 @@ LoopWeights::LoopWeights(const Model& model, const std::vector<StepOperator>& op
 
 LoopWeights::Role LoopWeights::RoleOfName(std::string_view name) {
   if (HasWord(name, {"AccumulateGrad"})) return kAccumulates;
-  if (name.starts_with("autograd::engine")) return kOther;
+  if (analyze::IsEngineSlice(name)) return kOther;
   if (!name.starts_with("aten::")) return kForeign;
   if (OneOf(name, {"aten::gru", "aten::lstm", "aten::rnn_tanh", "aten::rnn_relu"})) {
     return kRemembers;

@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/forward_index.h"
 
 namespace hone::replay {
@@ -14,7 +15,6 @@ using trace::kNoRow;
 using trace::RowId;
 using trace::SliceKind;
 
-constexpr std::string_view kNode = "autograd::engine::evaluate_function: ";
 constexpr std::string_view kLeaf = "torch::autograd::AccumulateGrad";
 // Once may be chance: the optimizer of some parameters may step more rarely than another.
 constexpr std::uint64_t kLeastJudged = 2;
@@ -26,6 +26,7 @@ enum class Role : std::uint8_t {
   kLeaf,
   kLeafItself,
   kAdd,
+  kAddNew,
   kZero,
   kZeros,
   kScale,
@@ -35,11 +36,12 @@ enum class Role : std::uint8_t {
 };
 
 Role RoleOf(std::string_view name) {
-  const std::string_view node = NodeName(name);
+  const std::string_view node = analyze::EngineNode(name);
   if (!node.empty()) return node == kLeaf ? Role::kLeaf : Role::kNode;
   if (name == kLeaf) return Role::kLeafItself;
   // Out of place where the backward pass itself can be differentiated, and to a sparse gradient.
-  if (name == "aten::add_" || name == "aten::add") return Role::kAdd;
+  if (name == "aten::add") return Role::kAddNew;
+  if (name == "aten::add_") return Role::kAdd;
   if (name == "aten::zero_" || name == "aten::fill_" || name == "aten::_foreach_zero_") {
     return Role::kZero;
   }
@@ -110,7 +112,8 @@ std::vector<Event> Collect(const Model& model) {
     if (inside) {
       // What else runs in there is of hooks, and may be a whole optimizer.
       Event& node = events[last];
-      if (!node.begun || role == Role::kLeafItself) node.adds = role == Role::kAdd;
+      if (!node.begun || role == Role::kLeafItself)
+        node.adds = role == Role::kAdd || role == Role::kAddNew;
       node.begun = role != Role::kLeafItself;
       continue;
     }
@@ -126,9 +129,10 @@ std::vector<Event> Collect(const Model& model) {
                          host.start_ns[i] >= step->begin_ns &&
                          host.start_ns[i] < host.end_ns(step->row);
     if (its_own && role != Role::kZero) continue;
-    const Event::Kind kind = role == Role::kRoot    ? Event::kBegins
-                             : role != Role::kOther ? Event::kOperator
-                                                    : Event::kForward;
+    const bool plain = role == Role::kOther || role == Role::kAddNew;
+    const Event::Kind kind = role == Role::kRoot ? Event::kBegins
+                             : plain             ? Event::kForward
+                                                 : Event::kOperator;
     if (kind == Event::kForward && host.link[i] < 0) continue;
     events.push_back({host.start_ns[i], kind, i, role});
   }
@@ -243,10 +247,6 @@ bool SetElsewhere(const StaleGradients& found) {
 
 bool BackwardPass::all_stale() const {
   return std::all_of(leaves.begin(), leaves.end(), [](const Leaf& leaf) { return leaf.stale; });
-}
-
-std::string_view NodeName(std::string_view slice) {
-  return slice.starts_with(kNode) ? slice.substr(kNode.size()) : std::string_view();
 }
 
 StaleGradients LookAtStaleGradients(const Model& model) {

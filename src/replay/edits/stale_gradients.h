@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "replay/model.h"
@@ -49,8 +48,5 @@ struct StaleGradients {
 
 // O(n log n) in host rows. Nothing is judged from fewer than two passes of one shape.
 StaleGradients LookAtStaleGradients(const Model& model);
-
-// Of autograd's node in whose slice the engine runs: "AddmmBackward0"; "" for other slices.
-std::string_view NodeName(std::string_view slice);
 
 }  // namespace hone::replay

@@ -202,6 +202,10 @@ TEST(StaleGradients, MultipliedByZeroSayNothing) {
   EXPECT_TRUE(
       AddsBehind([](BackwardSteps& steps) { steps.Op("aten::mul_").Op("aten::mul_"); }).zeroed);
   EXPECT_TRUE(AddsBehind([](BackwardSteps& steps) { steps.Op("aten::_foreach_mul_"); }).zeroed);
+  // What the forward pass adds is something else.
+  EXPECT_TRUE(AddsBehind([](BackwardSteps& steps) {
+                steps.Op("aten::mul_").Op("aten::mul_").Op("aten::add").Op("aten::add");
+              }).zeroed);
   EXPECT_FALSE(AddsBehind([](BackwardSteps& steps) {
                  steps.Op("aten::mul_").Op("aten::add_").Op("aten::mul_").Op("aten::add_");
                  steps.Op("aten::_foreach_mul_").Op("aten::_foreach_add_");

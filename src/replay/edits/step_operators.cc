@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "analyze/autograd_engine.h"
 #include "analyze/flops.h"
 
 namespace hone::replay {
@@ -126,7 +127,7 @@ std::vector<StepOperator> ListStepOperators(const Model& model) {
     }
     if (others.Has(i)) continue;
     const auto name = static_cast<std::uint32_t>(trace.host.name[i]);
-    if (engine[name] == 0) engine[name] = trace.HostName(i).starts_with("autograd::engine") ? 2 : 1;
+    if (engine[name] == 0) engine[name] = analyze::IsEngineSlice(trace.HostName(i)) ? 2 : 1;
     const std::uint64_t both =
         std::uint64_t{name} << 32U | static_cast<std::uint32_t>(SiteOf(model, i));
     const auto key = keys.try_emplace(both, static_cast<std::uint32_t>(keys.size())).first->second;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/autograd_engine.h"
 #include "base/text.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/host_cut.h"
@@ -91,7 +92,7 @@ class Pruner {
     return static_cast<double>(model_.trace().host.duration_ns[row]);
   }
   std::string_view Name(std::size_t node) const {
-    return NodeName(model_.trace().HostName(pass_->nodes[node]));
+    return analyze::EngineNode(model_.trace().HostName(pass_->nodes[node]));
   }
 
   struct Work {
