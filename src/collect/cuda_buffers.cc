@@ -47,23 +47,9 @@ bool CudaBuffers::Claim(Slot& slot, State from, State to) noexcept {
 
 void CudaBuffers::Request(std::uint8_t** buffer, std::size_t* size) noexcept {
   asked_.store(true, std::memory_order_release);
-  for (std::size_t i = 0; i < slots_; ++i) {
-    if (!Claim(all_[i], kReady, kGiven)) continue;
-    *buffer = all_[i].data;
-    *size = buffer_bytes_;
-    return;
-  }
-  for (std::size_t i = 0; i < slots_; ++i) {
-    Slot& slot = all_[i];
-    if (!Claim(slot, kEmpty, kBusy)) continue;
-    slot.data = static_cast<std::uint8_t*>(TakeMemory(buffer_bytes_, AfterFork::kDropped));
-    slot.state.store(slot.data == nullptr ? kEmpty : kGiven, std::memory_order_release);
-    if (slot.data == nullptr) break;
-    *buffer = slot.data;
-    *size = buffer_bytes_;
-    return;
-  }
-  refused_.fetch_add(1, std::memory_order_relaxed);
+  const bool wanted = wanted_.load(std::memory_order_relaxed);
+  if (wanted && Give(buffer, size)) return;
+  if (wanted) refused_.fetch_add(1, std::memory_order_relaxed);
   for (std::size_t i = kSlots; i < kSlots + kDiscards; ++i) {
     if (!Claim(all_[i], kReady, kGiven)) continue;
     *buffer = all_[i].data;
@@ -81,11 +67,37 @@ void CudaBuffers::Request(std::uint8_t** buffer, std::size_t* size) noexcept {
   *size = kDiscardBytes;
 }
 
+bool CudaBuffers::Give(std::uint8_t** buffer, std::size_t* size) noexcept {
+  for (std::size_t i = 0; i < slots_; ++i) {
+    if (!Claim(all_[i], kReady, kGiven)) continue;
+    *buffer = all_[i].data;
+    *size = buffer_bytes_;
+    return true;
+  }
+  for (std::size_t i = 0; i < slots_; ++i) {
+    Slot& slot = all_[i];
+    if (!Claim(slot, kEmpty, kBusy)) continue;
+    slot.data = static_cast<std::uint8_t*>(TakeMemory(buffer_bytes_, AfterFork::kDropped));
+    slot.state.store(slot.data == nullptr ? kEmpty : kGiven, std::memory_order_release);
+    if (slot.data == nullptr) break;
+    *buffer = slot.data;
+    *size = buffer_bytes_;
+    return true;
+  }
+  return false;
+}
+
 void CudaBuffers::Complete(std::uint8_t* buffer, std::size_t valid) noexcept {
   if (buffer == nullptr) return;
   for (std::size_t i = 0; i < kSlots + kDiscards; ++i) {
     Slot& slot = all_[i];
     if (slot.state.load(std::memory_order_acquire) != kGiven || slot.data != buffer) continue;
+    if (i >= kSlots && !wanted_.load(std::memory_order_relaxed)) {
+      // The writer sleeps most of the time then, and CUPTI would ask again for every record.
+      std::memset(slot.data, 0, kDiscardBytes);
+      slot.state.store(kReady, std::memory_order_release);
+      return;
+    }
     slot.valid = std::min(valid, Bytes(i));
     slot.sequence = sequence_.fetch_add(1, std::memory_order_relaxed) + 1;
     slot.state.store(kComplete, std::memory_order_release);

@@ -42,7 +42,7 @@ bool CudaRecords::ReadTimes(std::uint64_t start, std::uint64_t end, Times& times
   if (IsTime(start) && IsTime(end)) {
     times.start = Time(start);
     times.duration = Span(times.start, Time(end));
-    return true;
+    return times.start <= ended_ticks_;
   }
   ++tally_.untimed;
   times = {};

@@ -34,10 +34,13 @@ class CudaRecords {
   // Records of a buffer that is to be thrown away.
   std::size_t Count(std::uint8_t* data, std::size_t valid) const noexcept;
 
-  // Since they were last asked for.
   // After the end of a window: work that was launched and had not run has no times, and is no loss.
-  void Closed(bool closed) noexcept { closed_ = closed; }
+  void Closed() noexcept { closed_ = true; }
+  // All of it was decoded: what starts after these ticks is in no window.
+  void Ended(std::uint64_t ticks) noexcept { ended_ticks_ = ticks; }
+  void Opened() noexcept { closed_ = false, ended_ticks_ = UINT64_MAX; }
 
+  // Since they were last asked for.
   struct Tally {
     std::uint64_t records = 0;  // decoded
     std::uint64_t untimed = 0;  // device work whose times CUPTI did not get
@@ -67,6 +70,7 @@ class CudaRecords {
   // written.
   bool ReadTimes(std::uint64_t start, std::uint64_t end, Times& times) noexcept;
   bool closed_ = false;
+  std::uint64_t ended_ticks_ = UINT64_MAX;  // not ended
 
   const gpu::Cupti& cupti_;
   CudaApi& api_;

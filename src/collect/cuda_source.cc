@@ -190,7 +190,8 @@ void CudaSource::Open() noexcept {
   if (!in || open_) return;
   open_ = true;
   ended_ = false;
-  records_.Closed(false);
+  buffers_.Wanted(true);
+  records_.Opened();
   if (yields_ == 0) SwitchOn();
 }
 
@@ -223,8 +224,10 @@ void CudaSource::FlushForEnd() noexcept {
     WaitForStragglers(kQuietNanos, kStragglerNanos);
     session_.Flush(true);
   }
-  if (!open_) ended_ = true;
-  records_.Closed(ended_);
+  if (open_) return;
+  ended_ = true;
+  buffers_.Wanted(false);
+  records_.Closed();
 }
 
 void CudaSource::Decode(Output& output) noexcept {
@@ -294,6 +297,7 @@ void CudaSource::Drain(Output& output, bool last) noexcept {
   const std::uint64_t now = MonotonicNanos();
   const bool due =
       up && tuning_.flush_ms != 0 && now - last_flush_ns_ >= tuning_.flush_ms * kMillisecond;
+  const bool counts = !ended_;  // what is dropped between windows is no loss
   if (last || due) {
     const Entered in(gate_, kPatience);
     if (in && yields_ == 0) {
@@ -304,7 +308,7 @@ void CudaSource::Drain(Output& output, bool last) noexcept {
       }
       std::size_t dropped = 0;
       if (up && cupti_.dropped_records != nullptr && session_.registered() &&
-          cupti_.dropped_records(nullptr, 0, &dropped) == gpu::kCuptiOk && dropped > 0) {
+          cupti_.dropped_records(nullptr, 0, &dropped) == gpu::kCuptiOk && dropped > 0 && counts) {
         output.Loss("cuda records", dropped, "CUPTI dropped them for want of a buffer");
       }
       if (last && buffers_.Outstanding() > 0 && buffers_.completed() == completed_at_open_) {
@@ -316,6 +320,7 @@ void CudaSource::Drain(Output& output, bool last) noexcept {
     last_flush_ns_ = now;
   }
   Decode(output);
+  if (counts && ended_) records_.Ended(Ticks());
   CountLosses(output);
   if (ended_) {
     buffers_.GiveBackReady();

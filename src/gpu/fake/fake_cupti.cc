@@ -8,7 +8,8 @@
 //   overhead kind=… tid=… …      graph graph=3 …     raw kind=99 bytes=64
 //                                a record, if its kind (or function) is on. start=now: by the
 //                                clock; wait=20: so many microseconds pass before end=now is asked
-//                                for
+//                                for. kernel force=1: also if it is off, as nodes of CUDA graphs
+//                                are
 //   complete                     gives the buffer in use back, as when it is full
 //   hold | release               buffers come back only by a forced flush | as usual
 //   foreign                      gives back a buffer that the recorder never gave
@@ -136,8 +137,9 @@ std::uint8_t* Room(Fake& fake, std::unique_lock<std::mutex>& lock, std::size_t b
 }
 
 template <typename Record>
-void Put(Fake& fake, std::unique_lock<std::mutex>& lock, const Record& record, std::size_t bytes) {
-  if (fake.kinds.count(static_cast<std::int32_t>(record.kind)) == 0) return;
+void Put(Fake& fake, std::unique_lock<std::mutex>& lock, const Record& record, std::size_t bytes,
+         bool force = false) {
+  if (!force && fake.kinds.count(static_cast<std::int32_t>(record.kind)) == 0) return;
   std::uint8_t* room = Room(fake, lock, bytes);
   if (room != nullptr) std::memcpy(room, &record, std::min(bytes, sizeof record));
 }
@@ -201,7 +203,7 @@ void PutWork(Fake& fake, std::unique_lock<std::mutex>& lock, const std::string& 
     r.grid[0] = static_cast<std::int32_t>(Number(w, "grid", 1));
     r.block[0] = static_cast<std::int32_t>(Number(w, "block", 128));
     r.grid[1] = r.grid[2] = r.block[1] = r.block[2] = 1;
-    return Put(fake, lock, r, kKernelBytes);
+    return Put(fake, lock, r, kKernelBytes, Number(w, "force") != 0);
   }
   if (verb == "set") {
     MemsetRecord r{};
