@@ -52,9 +52,13 @@ void Model::Index() {
       lane_of_thread_[graph_.lanes[lane].row] = static_cast<std::uint16_t>(lane);
     }
   }
+  steady_ = facts_.steps.host_window.hull();
+  steady_ = {std::min(steady_.begin_ns, graph_.window.begin_ns),
+             std::max(steady_.end_ns, graph_.window.end_ns)};
   in_optimizer_.resize(trace_.host.size(), 0);
   for (const OptimizerStep& step : FindOptimizerSteps(trace_)) {
     if (InWindow(step.row)) optimizer_steps_.push_back(step);
+    if (InSteadySteps(step.row)) steady_optimizer_steps_.push_back(step);
     const RowId last = trace_.threads[trace_.host.thread[step.row]].last_slice;
     for (RowId i = step.row; i < last && trace_.host.start_ns[i] < trace_.host.end_ns(step.row);
          ++i) {

@@ -50,6 +50,10 @@ class Model {
   trace::RowId WorkOf(trace::RowId call) const { return work_of_[call]; }
   // Those of the window, on threads that have a lane.
   const std::vector<OptimizerStep>& optimizer_steps() const { return optimizer_steps_; }
+  // Those of all steady steps, which may be many more than are replayed.
+  const std::vector<OptimizerStep>& steady_optimizer_steps() const {
+    return steady_optimizer_steps_;
+  }
   // Whether an optimizer itself launched the work.
   bool InOptimizer(trace::RowId work) const {
     const trace::RowId call = trace_.device.api[work];
@@ -84,6 +88,11 @@ class Model {
            trace_.host.start_ns[host_row] >= graph_.window.begin_ns &&
            trace_.host.start_ns[host_row] < graph_.window.end_ns;
   }
+  // As InWindow, of all steady steps: what a program does may show only in more than are replayed.
+  bool InSteadySteps(trace::RowId host_row) const {
+    return LaneOf(host_row) != UINT16_MAX && trace_.host.start_ns[host_row] >= steady_.begin_ns &&
+           trace_.host.start_ns[host_row] < steady_.end_ns;
+  }
   std::uint16_t LaneOf(trace::RowId host_row) const {
     return lane_of_thread_[trace_.host.thread[host_row]];
   }
@@ -100,7 +109,8 @@ class Model {
   const analyze::WorkClasses classes_;
   Graph graph_;
   std::vector<analyze::KernelTraits> traits_;  // by StringId
-  std::vector<OptimizerStep> optimizer_steps_;
+  trace::Interval steady_;                     // of the host; the window lies in it
+  std::vector<OptimizerStep> optimizer_steps_, steady_optimizer_steps_;
   std::vector<std::uint8_t> in_optimizer_;  // by host row
   std::vector<std::uint8_t> by_profiler_;   // by host row
   std::vector<trace::RowId> work_of_;       // by host row

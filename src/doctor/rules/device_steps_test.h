@@ -15,6 +15,9 @@ class DeviceSteps : public analyze::TraceFixture {
   static constexpr const char* kGemm = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_cublas";
   static constexpr const char* kAdd = "void at::native::vectorized_elementwise_kernel<4, Add>";
 
+  static constexpr const char* kFusedAdam =
+      "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<FusedAdamMathFunctor>";
+
   DeviceSteps() {
     trace::Device& device = builder.trace().devices[builder.DeviceFor(0)];
     device.name = "NVIDIA H200";
@@ -46,6 +49,23 @@ class DeviceSteps : public analyze::TraceFixture {
     const Nanos wait = start + 150'000;
     Api(wait, start + 8'000 + 3 * (each + 1'000) - wait + 5'000, ++correlation_, 1,
         "cudaDeviceSynchronize");
+  }
+  // Full of work, so much of it an optimizer's.
+  void StepsOfAnOptimizer(int count, double share) {
+    for (int i = 0; i < count; ++i) {
+      const Nanos start = i * kStep;
+      Annotation(start, kStep, ("ProfilerStep#" + std::to_string(i + 1)).c_str());
+      Op(start + 2'000, 8'000, "aten::mm");
+      Api(start + 3'000, 5'000, ++correlation_);
+      const auto own = static_cast<Nanos>(share * 0.98 * static_cast<double>(kStep));
+      const Nanos product = static_cast<Nanos>(0.98 * static_cast<double>(kStep)) - own;
+      Kernel(start + 10'000, product, kGemm, correlation_, Grid(132 * 8));
+      Annotation(start + 20'000, 30'000, "Optimizer.step#AdamW.step");
+      Op(start + 22'000, 20'000, "aten::_fused_adamw_");
+      Api(start + 24'000, 5'000, ++correlation_);
+      Kernel(start + 11'000 + product, own, kFusedAdam, correlation_, Grid(132 * 8));
+      Api(start + 60'000, kStep - 100'000, ++correlation_, 1, "cudaDeviceSynchronize");
+    }
   }
   void Steps(int count, std::uint32_t blocks, double busy = 0.99) {
     for (int i = 0; i < count; ++i) Step(i + 1, i * kStep, blocks, busy);

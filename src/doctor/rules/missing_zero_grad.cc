@@ -43,7 +43,7 @@ Judgement JudgeMissingZeroGrad(const Case& the_case) {
                                            Count(found.steps, "time"),
                                            Count(found.resets, "time")));
   }
-  const trace::RowId step = model.optimizer_steps().front().row;
+  const trace::RowId step = model.steady_optimizer_steps().front().row;
   Place place = Places(the_case).Of(step);
   place.op = the_case.trace.HostName(step);
   finding.where.push_back(std::move(place));

@@ -47,6 +47,27 @@ TEST(SmallBatch, SaysWhatALargerBatchGives) {
   EXPECT_NE(finding->remedy.find("batch_size=16 * batch_size"), std::string::npos);
 }
 
+// Nothing is left to fill, but half of it is for the parameters.
+TEST(SmallBatch, OptimizersThatOutweighTheirSamplesAreNamed) {
+  const auto with = [](double share) {
+    DeviceSteps steps;
+    steps.StepsOfAnOptimizer(5, share);
+    return DiagnoseTrace(steps.Finish());
+  };
+  const Diagnosis half = with(0.5);
+  const Finding* finding = FindingOf(half, "small-batch");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->title,
+            "the optimizer takes 50.0 % of the device's time: the batch is too small for the "
+            "model");
+  ASSERT_TRUE(finding->speedup.has_value());
+  EXPECT_GT(*finding->speedup, 1.6);
+  EXPECT_LT(*finding->speedup, 2);
+  ASSERT_FALSE(finding->where.empty());
+  EXPECT_EQ(finding->where[0].op, "Optimizer.step#AdamW.step");
+  EXPECT_EQ(FindingOf(with(0.2), "small-batch"), nullptr);
+}
+
 // 33 of 132 multiprocessors are a quarter.
 TEST(SmallBatch, WhereNothingIsPredictedCoverageDecides) {
   const Diagnosis tiny = WithFullMemory(32), small = WithFullMemory(34);

@@ -73,6 +73,11 @@ class BackwardSteps {
     }
     return Next();
   }
+  // Without being in anybody's way: so much that steps beside it are not replayed.
+  BackwardSteps& MuchWork(int pieces) {
+    for (int i = 0; i < pieces; ++i) sketch_.Kernel(at_ + 0.01 * i, at_ + 0.01 * i + 0.005, 0, 9);
+    return *this;
+  }
   BackwardSteps& Optimizer() {
     sketch_.Annotation("Optimizer.step#Adam.step", at_, at_ + 10);
     return Next();

@@ -93,10 +93,10 @@ std::vector<Event> Collect(const Model& model) {
   std::vector<Role> roles(trace.strings.size(), Role::kUnseen);
   std::vector<Event> events;
   std::vector<std::size_t> open(model.graph().lanes.size(), SIZE_MAX);  // by lane: the last node
-  auto step = model.optimizer_steps().begin();
-  const auto steps_end = model.optimizer_steps().end();
+  auto step = model.steady_optimizer_steps().begin();
+  const auto steps_end = model.steady_optimizer_steps().end();
   for (RowId i = 0; i < host.size(); ++i) {
-    if (host.kind[i] != SliceKind::kOp || !model.InWindow(i)) continue;
+    if (host.kind[i] != SliceKind::kOp || !model.InSteadySteps(i)) continue;
     Role& role = roles[static_cast<std::uint32_t>(host.name[i])];
     if (role == Role::kUnseen) role = RoleOf(trace.HostName(i));
     std::size_t& last = open[model.LaneOf(i)];
@@ -137,7 +137,7 @@ std::vector<Event> Collect(const Model& model) {
     events.push_back({host.start_ns[i], kind, i, role});
   }
   std::erase_if(events, [](const Event& event) { return event.row == kNoRow; });
-  for (const OptimizerStep& step : model.optimizer_steps()) {
+  for (const OptimizerStep& step : model.steady_optimizer_steps()) {
     events.push_back({step.begin_ns, Event::kStepped, step.row});
   }
   std::stable_sort(events.begin(), events.end(),
@@ -243,6 +243,16 @@ bool SetElsewhere(const StaleGradients& found) {
   });
 }
 
+std::uint64_t CountResets(const Model& model) {
+  const trace::HostSlices& host = model.trace().host;
+  std::uint64_t resets = 0;
+  for (RowId i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != SliceKind::kAnnotation || !model.InSteadySteps(i)) continue;
+    resets += model.trace().HostName(i).starts_with("Optimizer.zero_grad") ? 1 : 0;
+  }
+  return resets;
+}
+
 }  // namespace
 
 bool BackwardPass::all_stale() const {
@@ -252,16 +262,15 @@ bool BackwardPass::all_stale() const {
 StaleGradients LookAtStaleGradients(const Model& model) {
   StaleGradients found;
   CutPasses(Collect(model), found);
+  for (BackwardPass& pass : found.passes) {
+    pass.replayed = model.InWindow(pass.nodes.front()) && model.InWindow(pass.nodes.back());
+  }
   if (!found.zeroed) Judge(found);
   if (found.stale == 0) return found;
   found.example = Example(model, found);
   found.set_elsewhere = SetElsewhere(found);
-  found.steps = model.optimizer_steps().size();
-  found.resets =
-      model
-          .HostRows(SliceKind::kAnnotation,
-                    [](std::string_view name) { return name.starts_with("Optimizer.zero_grad"); })
-          .size();
+  found.steps = model.steady_optimizer_steps().size();
+  found.resets = CountResets(model);
   return found;
 }
 

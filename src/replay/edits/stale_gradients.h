@@ -19,6 +19,7 @@ struct BackwardPass {
   std::vector<trace::RowId> nodes;  // of autograd's engine, in time order; those inside others only
   std::vector<Leaf> leaves;         // that take a gradient: parameters, most of all
   bool behind_step = false;         // the first since an optimizer's step
+  bool replayed = false;            // lies in the steps that are replayed
   bool all_stale() const;
 };
 
@@ -46,6 +47,7 @@ struct StaleGradients {
   }
 };
 
+// Of all steady steps: where a step is long, one or two are replayed, which is too few to judge by.
 // O(n log n) in host rows. Nothing is judged from fewer than two passes of one shape.
 StaleGradients LookAtStaleGradients(const Model& model);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/edits/stale_gradients.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "replay/edits/backward_steps_test.h"
+#include "replay/edits/edits.h"
 
 namespace hone::replay {
 namespace {
@@ -87,6 +89,24 @@ TEST(StaleGradients, OnePassIsNotEnough) {
   };
   EXPECT_EQ(stepped(0), 0u);
   EXPECT_EQ(stepped(1), 1u);
+}
+
+// Of a long step one may be all that is replayed.
+TEST(StaleGradients, AllSteadyStepsTell) {
+  BackwardSteps steps(true);
+  for (int s = 0; s < kTrainingSteps; ++s) {
+    steps.Step(s).MuchWork(static_cast<int>(kMostWork) - 100).Forward().Forward();
+    steps.Product().Sets().Product().Adds().Optimizer();
+  }
+  const Replayed replayed = steps.Finish();
+  ASSERT_EQ(replayed.model().graph().steps, 1u);
+  const StaleGradients found = LookAtStaleGradients(replayed.model());
+  EXPECT_EQ(found.judged, 3u);
+  EXPECT_EQ(found.stale, 1u);
+  EXPECT_EQ(std::count_if(found.passes.begin(), found.passes.end(),
+                          [](const BackwardPass& pass) { return pass.replayed; }),
+            1);
+  EXPECT_TRUE(FindUnusedGradients(replayed.model()));
 }
 
 TEST(StaleGradients, MicroBatchesAddToTheirOwnStep) {

@@ -10,6 +10,7 @@
 #include "analyze/roofline.h"
 #include "replay/edits/chains.h"
 #include "replay/edits/edits.h"
+#include "replay/edits/optimizer_kernels.h"
 
 namespace hone::replay {
 namespace {
@@ -41,6 +42,9 @@ constexpr std::array<std::string_view, 3> kIndexed = {
     "at::native::(anonymous namespace)::indexSelect"};
 
 bool Fuses(KernelFamily family, std::string_view name) {
+  // All parameters in one launch: gradients that are clipped, averages that run along. That is
+  // outside of the model that is compiled, and fused already.
+  if (ServesManyParameters(name)) return false;
   switch (family) {
     case KernelFamily::kSortScan: return name.find(kScan) != std::string_view::npos;
     case KernelFamily::kEmbedding:

@@ -42,5 +42,13 @@ TEST(UnfusedElementwise, SortsScattersAndProductsEndIt) {
   EXPECT_EQ(LeftOf(kGemm, "aten::mm"), 3);
 }
 
+// Clipping goes over the gradients of a model that is compiled; it is no part of it.
+TEST(UnfusedElementwise, AllParametersAtOnceAreOfNoModel) {
+  EXPECT_EQ(LeftOf("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<"
+                   "TensorListMetadata<1>, BinaryOpScalarTensorFunctor<float, 1, 1, 0> >",
+                   "aten::_foreach_mul_"),
+            3);
+}
+
 }  // namespace
 }  // namespace hone::replay

@@ -306,7 +306,7 @@ UnusedGradients LookAtUnusedGradients(const Model& model) {
   if (!found.stale.some_stale()) return found;
   Pruner pruner(model);
   for (const BackwardPass& pass : found.stale.passes) {
-    if (!pass.all_stale()) pruner.Prune(pass, found);
+    if (pass.replayed && !pass.all_stale()) pruner.Prune(pass, found);
   }
   return found;
 }
