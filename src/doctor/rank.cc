@@ -143,10 +143,13 @@ void MergeSymptoms(std::vector<Finding>& findings, const replay::WhatIf* whatif)
     const Words model = ModelOf(*symptom);
     if (!relation.always && whatif != nullptr && cause->predicted && !cause->fix.empty() &&
         !model.empty()) {
-      const double alone = whatif->bare().likely_ns - whatif->Predict(model).likely_ns;
+      const double without = whatif->Predict(model).likely_ns;
+      const double alone = whatif->bare().likely_ns - without;
       Words both = WordsOf(*cause);
       both.insert(both.end(), model.begin(), model.end());
-      const double then = cause->predicted->likely_ns - whatif->Predict(both).likely_ns;
+      // Whoever fixes both has no less than who fixes one, whatever the models make of each other.
+      const double with = std::min(whatif->Predict(both).likely_ns, without);
+      const double then = cause->predicted->likely_ns - with;
       if (alone > 0) left = then / alone;
     }
     if (left >= kOwnShare) continue;

@@ -25,6 +25,10 @@ struct Plan {
   // By task: takes something that is made beside the lanes, one every so often; 0: takes nothing.
   // A loader makes batches so, up to a few ahead.
   std::vector<Nanos> apart_ns;
+  // Where they are made on cores that lane 0 wants too: how much later for each nanosecond that it
+  // is busy beside taking them, and the soonest that they can be made.
+  double apart_share = 0;
+  Nanos apart_least_ns = 0;
 
   // By task, of copies: runs beside its stream, in turn with others like it, as soon as it is
   // launched; what follows it on its stream waits for the copy so many before it instead. 0: stays

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "replay/free_cores.h"
 #include "replay/simulate.h"
 #include "replay/warm_code.h"
 
@@ -80,6 +81,7 @@ Plan WhatIf::PlanFor(const std::vector<std::string_view>& ids, Guess guess, Gues
     if (info.id == kObserver || std::find(ids.begin(), ids.end(), info.id) == ids.end()) continue;
     if (const auto& edit = Find(info.id)) (*edit)->Apply(model_, guess, plan);
   }
+  FreeCores(model_.graph(), bare, plan);
   KeepWarm(model_.graph(), bare, guess, plan);
   return plan;
 }

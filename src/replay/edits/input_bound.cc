@@ -66,7 +66,10 @@ class InputBound : public Edit {
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     const Graph& graph = model.graph();
-    const Nanos apart = choice_.times ? 0 : Apart(model, guess, CountFetches(graph, plan, odd_));
+    const Pace pace =
+        choice_.times ? Pace{} : PaceOf(model, guess, CountFetches(graph, plan, odd_));
+    plan.apart_share = pace.share;
+    plan.apart_least_ns = pace.least_ns;
     trace::RowId fetch = trace::kNoRow;
     for (TaskId t = 0; t < graph.tasks.size(); ++t) {
       const Task& task = graph.tasks[t];
@@ -83,7 +86,7 @@ class InputBound : public Edit {
       const auto ready = static_cast<Nanos>(kReadyFetchNs.At(guess));
       const Nanos measured = std::max(task.duration_ns, model.trace().host.duration_ns[task.row]);
       plan.duration_ns[t] = first ? std::min(ready, measured) : 0;
-      if (first && task.lane == 0) plan.apart_ns[t] = apart;
+      if (first && task.lane == 0) plan.apart_ns[t] = pace.apart_ns;
       fetch = task.row;
     }
   }
@@ -104,14 +107,19 @@ class InputBound : public Edit {
   }
 
  private:
-  // From one batch to the next when new workers make them.
-  Nanos Apart(const Model& model, Guess guess, const Fetches& fetches) const {
-    if (fetches.count == 0) return 0;
+  // From one batch to the next when new workers make them; `share` and the least as in a plan.
+  struct Pace {
+    Nanos apart_ns = 0, least_ns = 0;
+    double share = 0;
+  };
+  Pace PaceOf(const Model& model, Guess guess, const Fetches& fetches) const {
+    if (fetches.count == 0) return {};
     const bool device = model.facts().timeline.has_value();
     const bool profiled = device && model.trace().info.format == trace::Format::kKineto;
     const double work = fetches.work_ns * (profiled ? kWorkOfProfiled : kWorkOfRecorded).At(guess);
     const double workers = choice_.count;
-    double apart = work / workers;
+    double apart = work / workers, share = 0;
+    const double least = apart;
     const double cores = choice_.cores > 0 || device ? choice_.cores : kSureCores;
     if (cores > 0 && guess != Guess::kMost) {
       const Nanos once = odd_ == trace::kNoRow ? 0 : model.trace().host.duration_ns[odd_];
@@ -122,14 +130,14 @@ class InputBound : public Edit {
       // What waits for a disk takes no core; where that was not seen, at most it does (kMost).
       // Operators of the host may use every core, so that at the least nothing runs beside them.
       const double at_once = cores / choice_.on_core;
-      apart =
-          guess == Guess::kLeast && !device
-              ? work / std::min(workers, at_once) + between
-              : std::max(apart, (work * choice_.on_core + between * choice_.rest_cores) / cores);
+      share = guess == Guess::kLeast && !device ? 1 : choice_.rest_cores / cores;
+      apart = guess == Guess::kLeast && !device
+                  ? work / std::min(workers, at_once) + between
+                  : std::max(apart, work * choice_.on_core / cores + between * share);
       // Workers never make it slower than loading in the process itself.
       apart = std::min(apart, fetches.work_ns + between);
     }
-    return static_cast<Nanos>(apart);
+    return {static_cast<Nanos>(apart), static_cast<Nanos>(least), share};
   }
 
   const WorkerChoice choice_;

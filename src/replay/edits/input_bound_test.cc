@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/edits/input_bound.h"
 
+#include <algorithm>
+
+#include "replay/edits/edits.h"
+#include "replay/free_cores.h"
 #include "replay/replayed_test.h"
 #include "replay/whatif.h"
 
@@ -135,6 +139,29 @@ TEST(InputBound, WorkersShareTheCoresWithTheProgramsOwnThreads) {
   EXPECT_NEAR(ChooseWorkers(r.model()).rest_cores, 2, 0.01);
   EXPECT_TRUE(ChooseWorkers(r.model()).crowded());
   EXPECT_NEAR(Fixed(r).likely_ns, 20e6, 0.3e6);
+}
+
+// The same 40 ms of work, less what another fix takes out of the 10 ms on two cores.
+TEST(InputBound, CoresThatAnotherFixSetsFreeMakeBatches) {
+  const Replayed r = Watched(1, 0, 1.0 / 3);
+  const Graph& graph = r.model().graph();
+  const FoundEdit edit = FindInputBound(r.model());
+  ASSERT_TRUE(edit);
+  const auto apart = [&](double rest) {
+    const Plan before(graph);
+    Plan after = before;
+    (*edit)->Apply(r.model(), Guess::kLikely, after);
+    for (TaskId t = 0; t < graph.tasks.size(); ++t) {
+      if (graph.tasks[t].kind == TaskKind::kInput) continue;
+      after.duration_ns[t] = static_cast<Nanos>(rest * static_cast<double>(before.duration_ns[t]));
+    }
+    FreeCores(graph, before, after);
+    return static_cast<double>(*std::max_element(after.apart_ns.begin(), after.apart_ns.end()));
+  };
+  EXPECT_NEAR(apart(1), 20e6, 0.2e6);
+  EXPECT_NEAR(apart(0.5), 15e6, 0.2e6);
+  EXPECT_NEAR(apart(0), 10e6, 0.2e6);    // a core for each of two workers
+  EXPECT_NEAR(apart(1.5), 20e6, 0.2e6);  // what takes longer is the replay's to say
 }
 
 // 28 of 30 ms: 15 times as many are needed; on four cores four times is all that is proposed.
