@@ -2,6 +2,7 @@
 #include "replay/edits/call_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "analyze/source_frame.h"
@@ -37,6 +38,20 @@ bool IsCover(const analyze::SourceFrame& frame) {
   return std::find(std::begin(kCovers), std::end(kCovers), path) != std::end(kCovers) ||
          std::any_of(std::begin(kCoverFolders), std::end(kCoverFolders),
                      [&](std::string_view folder) { return path.starts_with(folder); });
+}
+
+// An optimizer of PyTorch's own calls the closure that it was given: under Lightning the user's
+// step. Their common cover calls the step of an optimizer, which may be the user's.
+bool CallsBack(std::string_view torch) {
+  return torch.starts_with("optim/") && torch != "optim/optimizer.py";
+}
+
+bool IsOfMetrics(std::string_view file) {
+  constexpr std::array<std::string_view, 4> kLibraries = {"/torchmetrics/", "/torcheval/metrics/",
+                                                          "/ignite/metrics/", "/evaluate/"};
+  return std::any_of(kLibraries.begin(), kLibraries.end(), [&](std::string_view library) {
+    return file.find(library) != std::string_view::npos;
+  });
 }
 
 }  // namespace
@@ -82,8 +97,10 @@ std::uint32_t CallTree::Add(std::uint32_t caller, std::string_view place) {
               : node.role == CodeRole::kModel ? 0
                                               : nodes_[caller].user;
   // Trainers call the user's step and what is in it; PyTorch calls nobody's but a model's.
-  node.in_model = nodes_[caller].in_model || (node.role == CodeRole::kModel &&
-                                              (frame.file.empty() || !InTorch(frame.file).empty()));
+  const std::string_view torch = InTorch(frame.file);
+  const bool runs = node.role == CodeRole::kModel && (frame.file.empty() || !torch.empty());
+  node.in_model = (nodes_[caller].in_model || runs) && !CallsBack(torch);
+  node.measures = nodes_[caller].measures || IsOfMetrics(frame.file);
   nodes_.push_back(node);
   return self;
 }

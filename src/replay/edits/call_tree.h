@@ -31,6 +31,7 @@ class CallTree {
     CodeRole role = CodeRole::kPlain;
     std::uint32_t user = 0;  // the node of the user's code that it works for; 0: a framework does
     bool in_model = false;   // inside of a framework, with whatever that calls
+    bool measures = false;   // inside of a library of metrics, whose results no loss is made of
   };
 
   // Linear in host rows and distinct stacks.

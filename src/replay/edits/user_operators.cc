@@ -243,7 +243,9 @@ class Finder {
       const Node& node = At(n);
       owner[n] = owner[node.caller];
       inside[n] = inside[node.caller];
-      taken[n] = taken[node.caller] != 0 || (node.in_model && inside[n] == 0) ? 1 : 0;
+      const bool called_back = At(node.caller).in_model && !node.in_model;
+      const bool of_caller = taken[node.caller] != 0 && !called_back;
+      taken[n] = of_caller || (node.in_model && inside[n] == 0) ? 1 : 0;
       if (node.role != CodeRole::kUser || owner[n] != 0 || drives_[node.function] != 0) continue;
       owner[n] = node.function;
       if (gradients_[node.function] != 0) {
@@ -254,15 +256,15 @@ class Finder {
       }
     }
     const auto counts = [&](const Call& call) {
-      return !call.back && !call.of_results && taken[call.node] == 0 && At(call.node).user != 0 &&
-             (inside[call.node] == 0 || call.from_data);
+      return !call.back && (!call.of_results || At(call.node).measures) && taken[call.node] == 0 &&
+             At(call.node).user != 0 && (inside[call.node] == 0 || call.from_data);
     };
     for (const Call& call : calls_) {
       const Node& node = At(call.node);
       if (!counts(call)) continue;
       if (owner[call.node] != 0) {
         functions[owner[call.node]] += host_.duration_ns[call.row];
-      } else if (!lines_that_drive_.contains(At(node.user).place)) {
+      } else if (node.measures || !lines_that_drive_.contains(At(node.user).place)) {
         lines[At(node.user).place] += host_.duration_ns[call.row];
       }
     }
@@ -402,6 +404,10 @@ class Finder {
   // Not where it may be a model on plain tensors, new random numbers, taking a batch, or an
   // optimizer or an average of weights: what comes once for every parameter.
   bool MayGo() const {
+    if (std::all_of(its_.begin(), its_.end(),
+                    [&](const Call& call) { return At(call.node).measures; })) {
+      return true;  // sorts and takes what a loop's own code may be needed for
+    }
     Nanos random = 0, takes = 0, changes = 0, weighs = 0;
     bool product = false, activates = false;
     std::map<std::string_view, std::uint64_t> counts;

@@ -261,6 +261,32 @@ TEST(UserOperators, AreNotWhatResultsAreMadeInto) {
   EXPECT_TRUE(behind_model("aten::cdist", -1, true));
 }
 
+// A library of metrics computes without gradients between the passes, and no loss is made of it:
+// not even where it takes rows all the time, on a line that calls a framework too, in a step that
+// is the closure of an optimizer (Lightning).
+TEST(UserOperators, AreWhatALibraryOfMetricsComputes) {
+  const std::string metric = "/usr/lib/python3/site-packages/torchmetrics/metric.py(699): compute";
+  const auto with = [&](const std::vector<std::string>& stack, const char* name) {
+    Program program;
+    for (int step = 0; step < kSteps; ++step) {
+      program.Step(step);
+      program.Model();
+      program.Op(name, 2000, stack, -1).Back(1);
+    }
+    program.Find();
+    return program.place();
+  };
+  EXPECT_EQ(with({kMain, metric}, "aten::sort"), kMain);
+  EXPECT_EQ(with({kMain, metric}, "aten::index"), kMain);
+  EXPECT_EQ(with({kModelLine, metric}, "aten::sort"), kModelLine);
+  EXPECT_EQ(with({kMain, "mine.py(3): accuracy"}, "aten::sort"), "");
+  const std::string mine = "mine.py(9): training_step";
+  const std::string wrapper = kTorch + "optim/optimizer.py(400): wrapper";
+  EXPECT_EQ(with({kMain, wrapper, kTorch + "optim/adam.py(227): step", mine, metric}, "aten::sort"),
+            mine);
+  EXPECT_EQ(with({kMain, wrapper, mine, metric}, "aten::sort"), "");
+}
+
 // An optimizer that makes gradients orthogonal by products, for the two matrices of four
 // parameters.
 TEST(UserOperators, AreNotWhatUpdatesWeights) {
