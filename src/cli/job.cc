@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "analyze/grouping.h"
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/one_job.h"
+#include "cli/profiler_window.h"
 #include "cli/progress.h"
 #include "doctor/replay_trust.h"
 #include "import/import.h"
@@ -172,7 +174,14 @@ class Loader {
       if (!LoadOne(file, result.report.inputs)) result.code = kExitUnreadable;
     }
     progress_.Erase();
+    SayWindows();
     return result;
+  }
+
+  std::size_t left_out() const { return left_out_.size(); }
+  // Whether the input still has its rows; else it is read again before they are needed.
+  bool HasRows(const report::Input& input) const {
+    return options_.keep_rows || input.trace.host.size() + input.trace.device.size() > 0;
   }
 
   // Rows again of an input that lost them to one that led until all were compared. False: the file
@@ -216,9 +225,40 @@ class Loader {
       progress_.Erase();
       WarnOfDamage(input, console_);
     }
+    const auto window = ProfilerWindow::Of(input.trace);
+    for (std::size_t i = 0; window && i < inputs.size(); ++i) {
+      if (!windows_[i] || !windows_[i]->OfOneProcessWith(*window)) continue;
+      TakeLast(std::move(input), *window, inputs[i], *windows_[i]);
+      return !damaged;
+    }
     inputs.push_back(std::move(input));
+    windows_.push_back(window);
     KeepLead(inputs);
     return !damaged;
+  }
+
+  // Two windows of one process are no two ranks. The later one stands for both: the program has
+  // warmed up.
+  void TakeLast(report::Input input, const ProfilerWindow& window, report::Input& other,
+                ProfilerWindow& others) {
+    const bool later = window.begin_ns > others.begin_ns;
+    left_out_.push_back((later ? other : input).trace.info.path);
+    if (!later) return;
+    if (!HasRows(other)) ReleaseRows(input);
+    other = std::move(input);
+    others = window;
+  }
+
+  void SayWindows() {
+    if (left_out_.empty()) return;
+    const std::size_t others = left_out_.size() - 1;
+    Say(console_,
+        fmt::format(
+            "{}{} of a process that was recorded again later, so the last window stands for "
+            "it; to read another, name it alone, to compare two: hone diff A B",
+            left_out_.front(),
+            others == 0 ? std::string(" is an earlier window")
+                        : fmt::format(" and {} are earlier windows", Count(others, "other file"))));
   }
 
   // Of the new input and the one that led so far, one keeps its rows.
@@ -235,8 +275,10 @@ class Loader {
   Console& console_;
   Progress progress_;
   std::uint64_t bytes_before_ = 0;
-  std::size_t lead_ = 0;                        // so far
-  std::map<std::string, std::string> file_of_;  // by the trace's own path
+  std::size_t lead_ = 0;                                // so far
+  std::map<std::string, std::string> file_of_;          // by the trace's own path
+  std::vector<std::optional<ProfilerWindow>> windows_;  // by input, as they were loaded
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace
@@ -261,6 +303,11 @@ Result<JobResult> RunJob(const JobOptions& options, Console& console) {
   report.lead = *lead;
   const std::size_t late =
       options.rank < 0 ? FindLate(report.inputs, report.skew) : report.inputs.size();
+  if (!loader.HasRows(report.inputs[report.lead]) &&
+      !loader.ReadAgain(report.inputs[report.lead])) {
+    return Error(fmt::format("{}: cannot be read a second time",
+                             report.inputs[report.lead].trace.info.path));
+  }
   if (late < report.inputs.size() && late != report.lead &&
       (options.keep_rows || loader.ReadAgain(report.inputs[late]))) {
     if (!options.keep_rows) ReleaseRows(report.inputs[report.lead]);
@@ -270,7 +317,8 @@ Result<JobResult> RunJob(const JobOptions& options, Console& console) {
   for (std::string& doubt : DoubtOneJob(report.inputs)) {
     analyze::Lower(leading.facts.trust, analyze::Verdict::kPartial, std::move(doubt));
   }
-  DistrustMissing(leading, report.inputs.size(), paths.files.size() + paths.missing);
+  DistrustMissing(leading, report.inputs.size() + loader.left_out(),
+                  paths.files.size() + paths.missing);
   if (options.diagnose) {
     report.diagnosis =
         doctor::Diagnose(leading.trace, leading.facts, report.skew ? &*report.skew : nullptr);
