@@ -16,6 +16,13 @@ constexpr std::size_t kThreadsRead = 16;
 // Of the processor time, that must be in threads whose waits were read: new ones are found late.
 constexpr double kMostOfIt = 0.8;
 
+// Of the busiest process of the program: below it one waits for others. An elastic launcher used
+// none of a core while its ranks used 0.7 each; a loader's worker that barely keeps up uses most of
+// one.
+constexpr double kComputes = 0.1;
+// Cores. What a thread of a pool wanted in recordings of too many threads: 0.4 and more.
+constexpr double kPoolThread = 0.05;
+
 struct Growth {
   Nanos first_ns = 0, last_ns = 0;
   double first = 0, last = 0;
@@ -66,6 +73,26 @@ double Sum(const std::map<StringId, Growth>& tracks) {
   double sum = 0;
   for (const auto& [track, growth] : tracks) sum += std::max(0.0, growth.last - growth.first);
   return sum;
+}
+
+// "thread 7/8 python" -> "7", "8", "python".
+struct ThreadTrack {
+  std::string_view process, thread, name;
+};
+ThreadTrack ParseThread(std::string_view track) {
+  track.remove_prefix(std::min(track.size(), std::string_view("thread ").size()));
+  const std::size_t slash = track.find('/'), space = track.find(' ');
+  if (slash == std::string_view::npos || space == std::string_view::npos || space < slash) {
+    return {};
+  }
+  return {track.substr(0, slash), track.substr(slash + 1, space - slash - 1),
+          track.substr(space + 1)};
+}
+
+// Threads of OpenMP's pool keep the name of the thread that made them; PyTorch's, Gloo's and the
+// recorder's own have names of their own, and compute nothing that set_num_threads divides.
+bool HasNameOfItsOwn(std::string_view name) {
+  return name.starts_with("pt_") || name.starts_with("gloo") || name.starts_with("hone-");
 }
 
 }  // namespace
@@ -126,6 +153,38 @@ Known<StepDemand> ReadStepDemand(const trace::Trace& trace, trace::Interval wind
     }
   }
   if (!seen) return Known<StepDemand>::Absent("no counters of the thread that makes the steps");
+  return demand;
+}
+
+Known<ComputeDemand> ReadComputeDemand(const trace::Trace& trace, trace::Interval window) {
+  ComputeDemand demand;
+  const auto processes = ReadGrowth(trace, window, "process ", "cpu_seconds");
+  double busiest = 0;
+  for (const auto& [track, growth] : processes) busiest = std::max(busiest, Rate(growth));
+  if (busiest <= 0) {
+    return Known<ComputeDemand>::Absent("too few counters of the program's own processes");
+  }
+  for (const auto& [track, growth] : processes) {
+    if (Rate(growth) >= kComputes * busiest) ++demand.processes;
+  }
+  const auto used = ReadGrowth(trace, window, "thread ", "cpu_seconds");
+  const auto waited = ReadGrowth(trace, window, "thread ", "wait_for_core_seconds");
+  std::map<std::string_view, std::string_view> first_threads;  // by process, their names
+  for (const auto& [track, growth] : used) {
+    const ThreadTrack thread = ParseThread(trace.Name(track));
+    if (thread.process == thread.thread) first_threads[thread.process] = thread.name;
+  }
+  for (const auto& [track, growth] : used) {
+    const ThreadTrack thread = ParseThread(trace.Name(track));
+    const auto wait = waited.find(track);
+    const double wants = Rate(growth) + (wait == waited.end() ? 0 : Rate(wait->second));
+    if (thread.process == thread.thread || wants < kPoolThread) continue;
+    const auto first = first_threads.find(thread.process);
+    const bool named = HasNameOfItsOwn(thread.name) &&
+                       (first == first_threads.end() || first->second != thread.name);
+    if (!named) demand.pools = true;
+  }
+  demand.complete = used.size() < kThreadsRead && Sum(used) >= kMostOfIt * Sum(processes);
   return demand;
 }
 

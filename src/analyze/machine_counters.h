@@ -2,6 +2,7 @@
 // Counters of the machine in the steady steps, by the names that docs/user/run.md lists.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -39,5 +40,14 @@ struct StepDemand {
 // O(counters). `pid` and `tid` are the system's numbers.
 Known<StepDemand> ReadStepDemand(const trace::Trace& trace, trace::Interval window,
                                  std::int64_t pid, std::int64_t tid);
+
+// Who of the program computes in operators, as far as its processes and threads tell.
+struct ComputeDemand {
+  std::size_t processes = 0;  // that use the cores: a launcher that only waits is none
+  bool pools = false;         // one of them has threads beside its first one that share its work
+  bool complete = true;       // false: not all threads were looked at, and one may be of a pool
+};
+// O(counters).
+Known<ComputeDemand> ReadComputeDemand(const trace::Trace& trace, trace::Interval window);
 
 }  // namespace hone::analyze

@@ -26,6 +26,7 @@ struct Crowd {
   analyze::CounterSeries cores, runnable;
   Known<analyze::OwnDemand> own;
   Known<analyze::StepDemand> step;
+  Known<analyze::ComputeDemand> compute;
   double held = 0;  // share of the time that the control group was held back
   bool counted() const { return cores.count > 0 && runnable.count > 0 && cores.mean() > 0; }
   // The program alone wants more than there are; threads that were not looked at only add to it.
@@ -41,10 +42,38 @@ struct Crowd {
   double waited() const { return own && own->wanted() > 0 ? own->waiting / own->wanted() : 0; }
   // Of the time, that the step's thread did; where it was not looked at, that all of them did.
   double lost() const { return step ? step->waiting : waited(); }
+  // Known: no process has a pool of threads that there could be fewer of.
+  bool one_each() const { return compute && !compute->pools && compute->complete; }
   double per_core() const { return counted() ? runnable.mean() / cores.mean() : 0; }
 };
 
-void BlameTheProgram(const Crowd& crowd, Finding& finding) {
+// The cores, shared by the processes that compute; where a loader's workers were seen, half of them
+// for these. Nothing for what the program does not have.
+std::string FewerThreads(const Case& the_case, const Crowd& crowd) {
+  const analyze::Facts& facts = the_case.facts;
+  const bool workers = facts.loader && facts.loader->mode == analyze::LoaderMode::kWorkers;
+  const auto ranks = static_cast<double>(std::max<std::int64_t>(1, the_case.trace.info.world_size));
+  const double processes =
+      crowd.compute && !workers ? static_cast<double>(crowd.compute->processes) : ranks;
+  const double cores = crowd.counted() ? crowd.cores.mean() / (workers ? 2 : 1) : 4 * processes;
+  const double each = std::max(1.0, std::floor(cores / processes));
+  std::string remedy;
+  if (!crowd.one_each()) {
+    remedy = fmt::format("torch.set_num_threads({:.0f})            # a process{}\n", each,
+                         workers ? "; and OMP_NUM_THREADS=1 in loader workers" : "");
+  }
+  if (workers) {
+    remedy += fmt::format(
+        "DataLoader(..., num_workers={:.0f})      # workers + processes <= cores\n", each);
+  }
+  if (remedy.empty()) {
+    remedy =
+        "# operators have one thread a process already: fewer processes, or more cores for them\n";
+  }
+  return remedy;
+}
+
+void BlameTheProgram(const Case& the_case, const Crowd& crowd, Finding& finding) {
   finding.title = crowd.held >= kThrottledShare ? "the container's CPU limit stops the program"
                                                 : "more threads want to run than there are cores";
   if (crowd.held >= kThrottledShare) {
@@ -70,19 +99,13 @@ void BlameTheProgram(const Crowd& crowd, Finding& finding) {
         fmt::format("the thread that makes the steps waited for a core {} of the time",
                     Percent(crowd.step->waiting)));
   }
-  // Half of the cores for the program's own threads, half for its workers, where they are counted.
-  const double half = crowd.counted() ? std::max(1.0, std::floor(crowd.cores.mean() / 2)) : 4;
   // Other programs' threads do not get fewer by it.
   if (!known && crowd.held < kThrottledShare) {
     finding.remedy =
         "top -o %CPU                        # whose threads they are; the rest is for this "
         "program's\n";
   }
-  finding.remedy += fmt::format(
-      "torch.set_num_threads({0:.0f})            # a process; and OMP_NUM_THREADS=1 in loader "
-      "workers\n"
-      "DataLoader(..., num_workers={0:.0f})      # workers + processes <= cores\n",
-      half);
+  finding.remedy += FewerThreads(the_case, crowd);
 }
 
 // Of the time, that the step's thread wanted a core and got none; where it was not looked at, of
@@ -130,7 +153,8 @@ Judgement JudgeCpuOversubscribed(const Case& the_case) {
       analyze::ReadCounter(the_case.trace, window, "throttled_usec");
   Crowd crowd{analyze::ReadCounter(the_case.trace, window, "cpu_cores"),
               analyze::ReadCounter(the_case.trace, window, "runnable_threads"),
-              analyze::ReadOwnDemand(the_case.trace, window), step};
+              analyze::ReadOwnDemand(the_case.trace, window), step,
+              analyze::ReadComputeDemand(the_case.trace, window)};
   if (!crowd.counted() && throttled.count < 2) {
     return Judgement::Missing(
         "the number of cores and of threads that want them is not in this trace; compare nproc "
@@ -151,7 +175,7 @@ Judgement JudgeCpuOversubscribed(const Case& the_case) {
     if (crowd.lost() < kHardlyWaiting) return Judgement::Quiet();
     BlameOthers(crowd, finding);
   } else {
-    BlameTheProgram(crowd, finding);
+    BlameTheProgram(the_case, crowd, finding);
     // Threads of the steps' own process are replayed. Of others (workers, ranks) it is not known
     // whether their work could be done by fewer: the step's thread tells whether it minds.
     if (the_case.whatif != nullptr && the_case.whatif->Find("cpu-oversubscribed")) {

@@ -2,6 +2,7 @@
 // Who takes the cores, by counters of the program's processes and threads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ using analyze::TraceSketch;
 
 // 5 threads want to run on 2 cores. The program's own get `running` cores and wait for `waiting`.
 // Of `running`, `unseen` is in threads whose waits nobody read; it has `threads` (0: not counted).
-Look Crowded(double running, double waiting, double unseen = 0, int runnable = 5, int threads = 0) {
+Look Crowded(double running, double waiting, double unseen = 0, int runnable = 5, int threads = 0,
+             const char* other = "python") {
   TraceSketch sketch = Steps({});
   trace::Builder& builder = sketch.builder();
   for (int i = 0; i < kSteps; ++i) {
@@ -30,8 +32,13 @@ Look Crowded(double running, double waiting, double unseen = 0, int runnable = 5
     if (running == 0) continue;
     put("process 7", "cpu_seconds", running * seconds);
     if (threads > 0) put("process 7", "threads", threads);
-    put("thread 7/7 python", "cpu_seconds", (running - unseen) * seconds);
+    // No thread runs on more than one core: what is too much for one is a pool's.
+    const double first = std::min(1.0, running - unseen);
+    put("thread 7/7 python", "cpu_seconds", first * seconds);
     put("thread 7/7 python", "wait_for_core_seconds", waiting * seconds);
+    if (running - unseen <= 1) continue;
+    put((std::string("thread 7/8 ") + other).c_str(), "cpu_seconds",
+        (running - unseen - first) * seconds);
   }
   return Look(std::move(sketch));
 }
@@ -100,7 +107,65 @@ TEST(CpuOversubscribed, AProgramWantsNoMoreCoresThanItHasThreads) {
 
 TEST(CpuOversubscribed, ItsOwnThreadsAre) {
   const std::string remedy = RemedyOf(Crowded(2, 3), kTooManyThreads, Confidence::kHigh);
-  EXPECT_TRUE(remedy.starts_with("torch.set_num_threads")) << remedy;
+  EXPECT_TRUE(remedy.starts_with("torch.set_num_threads(2) ")) << remedy;
+  EXPECT_EQ(remedy.find("DataLoader"), std::string::npos) << remedy;
+}
+
+// What Gloo's own threads want is no pool's: operators have one thread already.
+TEST(CpuOversubscribed, NobodyIsToldToDoWhatTheProgramDoes) {
+  const std::string remedy =
+      RemedyOf(Crowded(2, 3, 0, 5, 0, "gloo_tcp_loop"), kTooManyThreads, Confidence::kHigh);
+  EXPECT_EQ(remedy.find("set_num_threads"), std::string::npos) << remedy;
+  EXPECT_NE(remedy.find("one thread a process already"), std::string::npos) << remedy;
+}
+
+// Two processes that compute share two cores, so each has one of them; a launcher has none.
+TEST(CpuOversubscribed, CoresAreSharedByTheProcessesThatCompute) {
+  for (const bool both : {true, false}) {
+    TraceSketch sketch = Steps({});
+    trace::Builder& builder = sketch.builder();
+    for (int i = 0; i < kSteps; ++i) {
+      const double seconds = 0.1 * i;
+      const auto put = [&](const std::string& track, const char* series, double value) {
+        builder.AddCounter(TraceSketch::Ns(1500 + i * kStep), builder.Intern(track),
+                           builder.Intern(series), value);
+      };
+      put("machine", "cpu_cores", 2);
+      put("machine", "runnable_threads", 6);
+      for (const char* process : {"7", "9"}) {
+        const double share = both || process[0] == '7' ? 1 : 0.01;
+        put(std::string("process ") + process, "cpu_seconds", share * seconds);
+        for (const char* thread : {"7", "8", "9"}) {
+          const std::string track = std::string("thread ") + process + "/" + thread + " python";
+          put(track, "cpu_seconds", share * seconds / 3);
+          put(track, "wait_for_core_seconds", share * seconds / (both ? 1 : 0.7));
+        }
+      }
+    }
+    const std::string remedy =
+        RemedyOf(Look(std::move(sketch)), kTooManyThreads, Confidence::kHigh);
+    EXPECT_TRUE(
+        remedy.starts_with(both ? "torch.set_num_threads(1) " : "torch.set_num_threads(2) "))
+        << remedy;
+  }
+}
+
+// A line about a loader is for programs whose loader has workers: half of the cores are theirs.
+TEST(CpuOversubscribed, LoadersAreNamedWhereThereIsOne) {
+  TraceSketch sketch = Steps({});
+  trace::Builder& builder = sketch.builder();
+  for (int i = 0; i < kSteps; ++i) {
+    sketch.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                      1000 + i * kStep, 1000 + i * kStep + 20'000);
+    builder.AddCounter(TraceSketch::Ns(1500 + i * kStep), builder.Intern("machine"),
+                       builder.Intern("cpu_cores"), 8);
+    builder.AddCounter(TraceSketch::Ns(1500 + i * kStep), builder.Intern("machine"),
+                       builder.Intern("runnable_threads"), 24);
+  }
+  const std::string remedy =
+      RemedyOf(Look(std::move(sketch)), kTooManyThreads, Confidence::kMedium);
+  EXPECT_NE(remedy.find("torch.set_num_threads(4) "), std::string::npos) << remedy;
+  EXPECT_NE(remedy.find("DataLoader(..., num_workers=4) "), std::string::npos) << remedy;
 }
 
 // 2 cores, 4 threads of the steps' own process: half of an operator's time is likely to go, and
