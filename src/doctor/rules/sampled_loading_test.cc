@@ -155,6 +155,54 @@ TEST(SampledCheckpoint, IsNamedWithItsLineAndNotAsAHotspot) {
   EXPECT_EQ(look.Find("python-hotspot"), nullptr);
 }
 
+// A pause of 50 ms: two samples in torch.save, then three behind it in the function that called it,
+// which waits there (os.fsync). `also`: what else that function calls, while an operator runs.
+Look SavesAndWaits(trace::ThreadState state, const std::string& also) {
+  const std::string saver = "train.py(14): Trainer.save";
+  TraceSketch sketch = Steps({});
+  for (int i = 0; i < kSteps; ++i) {
+    const double begin = 1000 + i * kStep;
+    for (double at = 5000; at < 20'000; at += 10'000) {
+      Sample(sketch, begin + at,
+             {kMainLine, saver, std::string(kPackages) + "torch/serialization.py(930): save"});
+    }
+    for (double at = 25'000; at < kPause; at += 10'000) {
+      Sample(sketch, begin + at, {kMainLine, "train.py(16): Trainer.save"}, state);
+    }
+    const std::string linear = std::string(kPackages) + "torch/nn/modules/linear.py(134): forward";
+    for (double at = kPause + 5000; at < kStep; at += 10'000) {
+      std::vector<std::string> stack = {kMainLine};
+      if (!also.empty()) stack.push_back(also);
+      stack.push_back(linear);
+      Sample(sketch, begin + at, stack);
+    }
+  }
+  return Look(std::move(sketch));
+}
+
+TEST(SampledCheckpoint, WaitingForTheDiskIsPartOfIt) {
+  const Look look = SavesAndWaits(trace::ThreadState::kWaiting, "");
+  const Finding* finding = look.Find("checkpoint-stall");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->where.front().source, "train.py:14 (Trainer.save)");
+  EXPECT_NEAR(static_cast<double>(finding->where.front().duration_ns), kPause * 1e3, 6e6);
+  EXPECT_NEAR(*finding->recoverable_ns, kPause * 1e3 / 2, 5e6);
+  EXPECT_EQ(look.Find("python-hotspot"), nullptr);
+}
+
+// What computes behind torch.save, and what waits in a function that also runs the model, is not
+// known to be of the checkpoint.
+TEST(SampledCheckpoint, OtherTimeOfTheFunctionIsAHotspots) {
+  for (const Look& look :
+       {SavesAndWaits(trace::ThreadState::kRunning, ""),
+        SavesAndWaits(trace::ThreadState::kWaiting, "train.py(20): Trainer.save")}) {
+    const Finding* finding = look.Find("checkpoint-stall");
+    ASSERT_NE(finding, nullptr);
+    EXPECT_NEAR(static_cast<double>(finding->where.front().duration_ns), 20e6, 6e6);
+    EXPECT_NE(look.Find("python-hotspot"), nullptr);
+  }
+}
+
 // Every second step of 2 ms is followed by 98 ms of saving: no sample falls into a step.
 TEST(SampledCheckpoint, CopiesTellThemApartWhereStepsAreShorterThanSamples) {
   TraceSketch sketch;

@@ -107,6 +107,15 @@ std::vector<Checkpoint> ByFrames(const Model& model) {
   return found;
 }
 
+// The frame that saves in this sample: torch.save, or the user's function around it, which waits
+// for what was written (fsync, close, rename). 0: none.
+std::uint32_t SavingFrame(const SampledCode& code, const trace::StackSamples& samples,
+                          std::size_t i) {
+  const std::uint32_t save = code.Save(samples.frame[i]);
+  if (save != 0 || samples.state[i] != trace::ThreadState::kWaiting) return save;
+  return code.AroundSave(samples.frame[i]);
+}
+
 // Runs of samples of the step thread inside a function that saves. A run reaches half-way to the
 // samples before and after it.
 std::vector<Checkpoint> BySamples(const Model& model) {
@@ -124,7 +133,7 @@ std::vector<Checkpoint> BySamples(const Model& model) {
       continue;
     }
     const Nanos half = std::min(time - before, samples.period_ns[i]) / 2;
-    const std::uint32_t save = code.Save(samples.frame[i]);
+    const std::uint32_t save = SavingFrame(code, samples, i);
     if (save != 0 && !open) {
       Checkpoint checkpoint;
       checkpoint.by_frame = true;

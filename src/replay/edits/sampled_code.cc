@@ -60,6 +60,35 @@ SampledCode::SampledCode(const trace::Trace& trace) : frames_(trace.stack_frames
     drives[frames.caller[f]] = 1;
     if (user_[f] == f) drivers_.insert(function_[f]);
   }
+  FindAroundSaves(trace);
+}
+
+// A function that gathers the state to be saved (model.state_dict()) runs no model by it.
+void SampledCode::FindAroundSaves(const trace::Trace& trace) {
+  around_save_.assign(frames_.size(), 0);
+  std::vector<std::uint8_t> gathers(frames_.size(), 0);
+  std::set<StringId> save, run;  // functions of the user that call the one or the other
+  for (std::uint32_t f = 1; f < frames_.size(); ++f) {
+    const std::uint32_t caller = frames_.caller[f];
+    const std::string_view function = analyze::ParseFrame(trace.Name(frames_.function[f])).function;
+    gathers[f] = gathers[caller] != 0 || function.ends_with("state_dict") ? 1 : 0;
+    if (save_[f] == f && user_[caller] != 0) save.insert(function_[user_[caller]]);
+  }
+  // Whoever is on the stack of a model that runs, runs it.
+  std::vector<std::uint8_t> runs(frames_.size(), 0);
+  for (std::uint32_t f = static_cast<std::uint32_t>(frames_.size()); f-- > 1;) {
+    if (framework_[f] != 0 && save_[f] == 0 && gathers[f] == 0) runs[f] = 1;
+    if (runs[f] == 0) continue;
+    runs[frames_.caller[f]] = 1;
+    if (user_[f] == f) run.insert(function_[f]);
+  }
+  for (std::uint32_t f = 1; f < frames_.size(); ++f) {
+    around_save_[f] = around_save_[frames_.caller[f]];
+    if (around_save_[f] == 0 && user_[f] == f && save.contains(function_[f]) &&
+        !run.contains(function_[f])) {
+      around_save_[f] = f;
+    }
+  }
 }
 
 std::vector<StringId> SampledCode::Around(std::uint32_t own) const {

@@ -26,6 +26,9 @@ class SampledCode {
   std::uint32_t Own(std::uint32_t frame) const { return own_[frame]; }
   // The outermost frame that saves a checkpoint.
   std::uint32_t Save(std::uint32_t frame) const { return save_[frame]; }
+  // The outermost frame of a user's function that calls one of those, in this sample or another,
+  // and runs no framework else: what waits in it (fsync, close, rename) waits for the checkpoint.
+  std::uint32_t AroundSave(std::uint32_t frame) const { return around_save_[frame]; }
   // The innermost frame of the user's code at or above it.
   std::uint32_t User(std::uint32_t frame) const { return user_[frame]; }
   // The outermost function that does nothing but wait, called from the user's code or a library's:
@@ -43,7 +46,9 @@ class SampledCode {
   static constexpr int kDeepest = 64;
 
   const trace::StackFrames& frames_;
-  std::vector<std::uint32_t> own_, save_, user_;
+  void FindAroundSaves(const trace::Trace& trace);
+
+  std::vector<std::uint32_t> own_, save_, around_save_, user_;
   std::vector<StringId> function_, wait_;
   std::vector<std::uint8_t> framework_;  // by row of stack_frames
   std::set<StringId> drivers_;           // functions of the user that run a framework

@@ -46,7 +46,10 @@ SampledPauses::SampledPauses(const Model& model, const std::vector<Pause>& pause
       continue;
     }
     const std::uint32_t user = code_.User(samples.frame[i]);
-    const std::uint32_t own = code_.Own(samples.frame[i]);
+    // What waits around torch.save waits for the checkpoint (checkpoint-stall).
+    const bool saves =
+        samples.state[i] == trace::ThreadState::kWaiting && code_.AroundSave(samples.frame[i]) != 0;
+    const std::uint32_t own = saves ? 0 : code_.Own(samples.frame[i]);
     if (user != 0) ++(own != 0 ? seen : called)[trace_.stack_frames.place[user]];
     const Pause* const pause = At(pauses, samples.time_ns[i]);
     if (pause == nullptr) continue;
