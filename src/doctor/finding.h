@@ -46,6 +46,9 @@ struct Finding {
   std::vector<std::string> evidence;  // clauses with numbers, the strongest first
   std::vector<Place> where;           // largest first, a few
   std::string remedy;                 // code a PyTorch user can paste; lines end with '\n'
+  // The lines of `remedy` that the predicted gain takes all of; the rest are alternatives and
+  // remarks. Empty: the first line that can be typed is enough.
+  std::string needed;
   // How bad it is where no time can be predicted (memory, healthy). The doctor sets it from the
   // prediction where there is one.
   Severity severity = Severity::kLow;

@@ -92,6 +92,24 @@ TEST(TextReport, TheOneFindingThatIsPredictedIsNamed) {
   }
 }
 
+// A prediction that takes two lines is not kept by the first alone; a comment is no such line.
+TEST(TextReport, AllThatTheGainTakesIsOnTheFirstScreen) {
+  Report report = DiagnosedReport();
+  doctor::Finding& finding = report.diagnosis->findings[0];
+  finding.needed = "DataLoader(..., num_workers=2)\ntorch.set_num_threads(1)   # else they fight\n";
+  finding.remedy = finding.needed + "# or decode once\nimages = torch.load(cache)\n";
+  std::string text = Write(report);
+  EXPECT_NE(text.find("     train.py:46\n     DataLoader(..., num_workers=2)\n"
+                      "     torch.set_num_threads(1) # else they fight\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("torch.load"), std::string::npos);
+  finding.needed.clear();
+  text = Write(report);
+  EXPECT_NE(text.find("train.py:46  DataLoader(..., num_workers=2)\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("set_num_threads"), std::string::npos);
+}
+
 TEST(TextReport, AMeanThatIsNotTheMedianStandsBesideIt) {
   Report report = SampleReport();
   auto& stats = report.inputs[report.lead].facts.steps.stats;

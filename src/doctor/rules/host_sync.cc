@@ -160,6 +160,8 @@ Judgement JudgeHostSync(const Case& the_case) {
   finding.title =
       fmt::format(fmt::runtime(advice.title), Times(static_cast<double>(count[most]) / steps));
   finding.remedy = advice.remedy;
+  // A pinned buffer alone changes nothing; of the other kinds either line is enough.
+  if (most == static_cast<std::size_t>(Written::kToHost)) finding.needed = finding.remedy;
   finding.effort = advice.effort;
   for (const Group& group : groups) {
     if (finding.where.size() == 3) break;

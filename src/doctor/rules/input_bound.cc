@@ -201,10 +201,11 @@ std::size_t WorkersSeen(const replay::Model& model) {
   return most;
 }
 
-std::string MoreWorkers(const Case& the_case, const replay::WorkerChoice& choice, std::size_t now) {
+void AdviseWorkers(const Case& the_case, const replay::WorkerChoice& choice, std::size_t now,
+                   Finding& finding) {
   // Without a device there is nothing to pin memory for: torch warns of it.
   const bool device = HasDevice(the_case);
-  std::string remedy =
+  finding.needed =
       choice.times && now > 0
           ? fmt::format("DataLoader(..., num_workers={}, prefetch_factor=4)   # it has {} now\n",
                         static_cast<std::size_t>(choice.count) * now, now)
@@ -220,22 +221,24 @@ std::string MoreWorkers(const Case& the_case, const replay::WorkerChoice& choice
           : fmt::format("DataLoader(..., num_workers={}, {}persistent_workers=True)\n",
                         choice.count, device ? "pin_memory=True, " : "");
   if (choice.crowded()) {
-    remedy += fmt::format(
+    finding.needed += fmt::format(
         "torch.set_num_threads({:.0f})   # else operators and workers fight over {:.0f} "
         "cores\n",
         std::max(1.0, choice.cores - choice.count * choice.on_core), choice.cores);
   }
-  remedy += "# an IterableDataset must split its samples by torch.utils.data.get_worker_info()\n";
+  finding.remedy = finding.needed;
+  finding.remedy +=
+      "# an IterableDataset must split its samples by torch.utils.data.get_worker_info()\n";
   const char* cheaper = device ? "decode once and store tensors, or augment on the GPU"
                                : "decode once and store tensors";
   if (choice.times) {
-    remedy += fmt::format("# where there are no cores left: {}\n", cheaper);
+    finding.remedy += fmt::format("# where there are no cores left: {}\n", cheaper);
   } else if (!choice.enough && choice.cores > 0) {
-    remedy += fmt::format("# all {:.0f} cores may not be enough: {}\n", choice.cores, cheaper);
+    finding.remedy +=
+        fmt::format("# all {:.0f} cores may not be enough: {}\n", choice.cores, cheaper);
   } else if (!choice.enough) {
-    remedy += fmt::format("# {} may not be enough: {}\n", choice.count, cheaper);
+    finding.remedy += fmt::format("# {} may not be enough: {}\n", choice.count, cheaper);
   }
-  return remedy;
 }
 
 void Name(const Case& the_case, const replay::Model& model, Finding& finding) {
@@ -314,6 +317,7 @@ void NameRowByRow(const replay::Model& model, Finding& finding) {
   finding.evidence.push_back(
       fmt::format("a fetch takes {} out of tensors, and stacks them again with {}",
                   Times(rows.taken, "row"), Times(rows.stacked, "operator")));
+  finding.needed.clear();  // what workers need is a second step now
   finding.remedy =
       "# first: whole batches at a time, dataset[list_of_indices]\n"
       "DataLoader(dataset, sampler=BatchSampler(RandomSampler(dataset), 128, False), "
@@ -376,7 +380,7 @@ Judgement JudgeInputBound(const Case& the_case) {
     finding.evidence.push_back("how many cores there are is not in this trace: predicted for two" +
                                more);
   }
-  finding.remedy = MoreWorkers(the_case, choice, WorkersSeen(model));
+  AdviseWorkers(the_case, choice, WorkersSeen(model), finding);
   Place place;
   place.op = std::string(the_case.trace.Name(loader->iterator));
   finding.where.push_back(place);

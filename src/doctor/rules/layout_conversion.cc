@@ -13,9 +13,10 @@ Judgement JudgeLayoutConversion(const Case& the_case) {
   finding.fix = {"layout-conversion"};
   finding.title = "tensors are converted between memory layouts around convolutions";
   finding.evidence.push_back((*edit)->Scope(the_case.whatif->model()));
-  finding.remedy =
+  finding.needed =
       "model = model.to(memory_format=torch.channels_last)\n"
       "x = x.to(\"cuda\", memory_format=torch.channels_last, non_blocking=True)\n";
+  finding.remedy = finding.needed;
   finding.effort = Effort::kFewLines;
   return Judgement::Fires(std::move(finding));
 }

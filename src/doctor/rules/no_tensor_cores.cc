@@ -98,9 +98,11 @@ Judgement JudgeNoTensorCores(const Case& the_case) {
     finding.title = fmt::format("{} run in fp32 without tensor cores",
                                 convolutions ? "convolutions" : "matrix products");
     evidence(largest.off_ns, "fp32 matrix kernels on plain cores");
-    finding.remedy = convolutions ? "torch.backends.cudnn.allow_tf32 = True\n"
+    // Either switch leaves the other's kernels as they are.
+    finding.needed = convolutions ? "torch.backends.cudnn.allow_tf32 = True\n"
                                     "torch.set_float32_matmul_precision(\"high\")\n"
                                   : "torch.set_float32_matmul_precision(\"high\")   # TF32\n";
+    finding.remedy = finding.needed;
   } else {
     finding.title = "half-precision products have sizes that tensor cores take badly";
     evidence(largest.misaligned_ns, "kernels that load one or two elements at a time");

@@ -95,13 +95,15 @@ void SpeakOfBatches(const Case& the_case, const Copies& copies, double steps, Fi
         "x = torch.arange(n, device=\"cuda\")                       # make it where it is used\n"
         "x = x_cpu.pin_memory().to(\"cuda\", non_blocking=True)     # or copy without waiting\n";
   } else if (the_case.facts.loader) {
-    finding.remedy =
+    finding.needed =
         "DataLoader(..., pin_memory=True)\n"
         "batch = batch.to(\"cuda\", non_blocking=True)\n";
+    finding.remedy = finding.needed;
   } else {
-    finding.remedy =
+    finding.needed =
         "buffer = torch.empty(shape, pin_memory=True)            # once, before the loop\n"
         "buffer.copy_(batch); x = buffer.to(\"cuda\", non_blocking=True)\n";
+    finding.remedy = finding.needed;
     finding.effort = Effort::kFewLines;
   }
 }
@@ -113,10 +115,11 @@ void SpeakOfResults(const Case& the_case, const Copies& copies, double steps, Fi
                       ThreeDigits(static_cast<double>(copies.total_ns) / 1e6 / steps)),
           finding);
   finding.effort = Effort::kFewLines;
-  finding.remedy =
+  finding.needed =
       "out = torch.empty_like(y, device=\"cpu\", pin_memory=True)     # once, before the loop\n"
       "out.copy_(y, non_blocking=True)\n"
       "torch.cuda.current_stream().synchronize()                   # before out is read\n";
+  finding.remedy = finding.needed;
 }
 
 }  // namespace

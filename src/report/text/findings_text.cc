@@ -25,15 +25,16 @@ std::string FirstSource(const Finding& finding) {
   return "";
 }
 
-// The first line that can be typed. Where there is none, the first of the comment, without the mark
-// by which it goes on in the next: what is shown must not look cut.
-std::string FirstRemedyLine(const Finding& finding) {
+// What the gain takes, else the first line that can be typed. Where there is none, the first of the
+// comment, without the mark by which it goes on in the next: what is shown must not look cut.
+std::vector<std::string> FirstRemedyLines(const Finding& finding) {
+  if (!finding.needed.empty()) return LinesOf(finding.needed);
   const std::vector<std::string> lines = LinesOf(finding.remedy);
   for (const std::string& line : lines) {
-    if (!line.empty() && line[0] != '#') return line;
+    if (!line.empty() && line[0] != '#') return {line};
   }
-  if (lines.empty()) return "";
-  return lines[0].substr(0, lines[0].find_last_not_of(",;:") + 1);
+  if (lines.empty()) return {};
+  return {lines[0].substr(0, lines[0].find_last_not_of(",;:") + 1)};
 }
 
 void WriteSentence(const std::string& text, const Style& style, std::ostream& out,
@@ -101,7 +102,19 @@ class AdviceList {
     if (remedies_) WriteRemedy(finding);
   }
 
-  // Where, and the first line to type: in one line where both fit whole, so that code can be
+  // A line of code without what stands in front of it, and without a remark that does not fit.
+  std::string Code(const std::string& line, std::size_t width) const {
+    std::string code =
+        CodeLine(std::string_view(line).substr(std::min(line.find_first_not_of(' '), line.size())),
+                 line.size(), style_);
+    code.erase(code.find_last_not_of(' ') + 1);
+    const std::size_t remark = code.find(" #");
+    if (DisplayWidth(code) > width && remark != std::string::npos) code.resize(remark);
+    code.erase(code.find_last_not_of(' ') + 1);
+    return code;
+  }
+
+  // Where, and what to type at the least: in one line where both fit whole, so that code can be
   // copied.
   void WriteRemedy(const Finding& finding) const {
     const std::size_t width = style_.width - 2 - kNumberWidth;
@@ -110,18 +123,14 @@ class AdviceList {
       out_ << "  " << std::string(kNumberWidth, ' ') << style_.Paint(Tone::kFaint, line) << '\n';
     };
     const std::string place = ElideStart(style_.Clean(FirstSource(finding)), width, style_.utf8);
-    const std::string remedy = FirstRemedyLine(finding);
-    std::string code = CodeLine(
-        std::string_view(remedy).substr(std::min(remedy.find_first_not_of(' '), remedy.size())),
-        remedy.size(), style_);
-    code.erase(code.find_last_not_of(' ') + 1);
-    const std::size_t remark = code.find(" #");
-    if (DisplayWidth(code) > width && remark != std::string::npos) code.resize(remark);
-    if (!place.empty() && !code.empty() && DisplayWidth(place) + 2 + DisplayWidth(code) <= width) {
-      return write(place + "  " + code);
+    std::vector<std::string> lines;
+    for (const std::string& line : FirstRemedyLines(finding)) lines.push_back(Code(line, width));
+    if (!place.empty() && lines.size() == 1 && !lines[0].empty() &&
+        DisplayWidth(place) + 2 + DisplayWidth(lines[0]) <= width) {
+      return write(place + "  " + lines[0]);
     }
     write(place);
-    write(CodeLine(code, width, style_));
+    for (const std::string& line : lines) write(CodeLine(line, width, style_));
   }
 
   const std::vector<const Finding*> advice_;
