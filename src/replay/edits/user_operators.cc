@@ -103,9 +103,11 @@ class Finder {
       return Absent("nothing in this trace is called as a model");
     if (!Choose()) return Absent("no function computes much of a step beside the model");
     Describe();
+    const double least = !result_.trains  ? kLeastBesideInference
+                         : result_.copies ? kLeastCopies
+                                          : kLeastBeside;
     if (static_cast<double>(result_.cut.gone_ns()) <
-        (result_.trains ? kLeastBeside : kLeastBesideInference) *
-            static_cast<double>(model_.graph().measured_ns)) {
+        least * static_cast<double>(model_.graph().measured_ns)) {
       return Absent("what a function computes beside the model is a small part of the step");
     }
     if (!MayGo()) return Absent("what computes most beside the model may be a part of it");

@@ -33,9 +33,10 @@ struct UserOperators {
 // A function that is called in the steps and calls neither a model nor an optimizer nor a backward
 // pass, and is not called by one, with the operators of which no gradient goes back; or one that a
 // forward pass calls with what needs no gradient. Absent: none
-// takes kLeastBeside of a step (twice as much where nothing trains), or it may as well be a model,
-// an optimizer or data that is made ready. Linear in host rows but for sorts.
-inline constexpr double kLeastBeside = 0.15, kLeastBesideInference = 0.4;
+// takes kLeastBeside of a step (more where nothing trains, less where it only copies, which can
+// hardly be anything else than a snapshot), or it may as well be a model, an optimizer or data that
+// is made ready. Linear in host rows but for sorts.
+inline constexpr double kLeastBeside = 0.15, kLeastBesideInference = 0.4, kLeastCopies = 0.05;
 Known<UserOperators> FindUserOperators(const Model& model);
 
 }  // namespace hone::replay

@@ -333,6 +333,9 @@ TEST(UserOperators, AreNotWhatAStepNeeds) {
 TEST(UserOperators, AreALargePartOfTheStep) {
   EXPECT_FALSE(Beside({{"aten::sort", 1400, {kMain, "mine.py(9): f"}}}).has_value());
   EXPECT_TRUE(Beside({{"aten::sort", 1600, {kMain, "mine.py(9): f"}}}).has_value());
+  // A snapshot is hardly anything else.
+  EXPECT_TRUE(Beside({{"aten::clone", 600, {kMain, "mine.py(9): f"}}}).has_value());
+  EXPECT_FALSE(Beside({{"aten::clone", 400, {kMain, "mine.py(9): f"}}}).has_value());
 }
 
 // Where nothing trains, only modules tell the model from the rest.
