@@ -63,9 +63,6 @@ bool IsLoaderFrame(std::string_view name) {
   return frame.function == "__next__" && frame.file.ends_with("torch/utils/data/dataloader.py");
 }
 
-// Recorders of 2021 wrote annotations as operators; of those only PyTorch's own name is trusted.
-bool IsLoaderOp(std::string_view name) { return name.starts_with("enumerate(DataLoader)"); }
-
 // Marks of our own recorder inside the fetch, in whatever process it runs: a worker's fetch is not
 // the step's wait, and the main process's stands inside PyTorch's own annotation.
 bool IsRecordersMark(std::string_view name) {
@@ -74,13 +71,12 @@ bool IsRecordersMark(std::string_view name) {
 
 // How plainly a slice says that it fetches a batch. A weaker kind counts only where there is
 // nothing better, since the names that users give may hold more than the fetch.
-enum Evidence : std::uint8_t { kUnseen, kNone, kFrame, kPhrase, kOldOp, kDataLoader };
+enum Evidence : std::uint8_t { kUnseen, kNone, kFrame, kPhrase, kDataLoader };
 
 Evidence Judge(SliceKind kind, std::string_view name) {
   switch (kind) {
     case SliceKind::kAnnotation:
       return NamesDataLoader(name) ? kDataLoader : NamesBatchFetch(name) ? kPhrase : kNone;
-    case SliceKind::kOp: return IsLoaderOp(name) ? kOldOp : kNone;
     case SliceKind::kPython: return IsLoaderFrame(name) ? kFrame : kNone;
     default: return kNone;
   }
@@ -94,10 +90,8 @@ class Evidences {
   }
   Evidence Of(RowId i) {
     const SliceKind kind = trace_.host.kind[i];
-    if (kind != SliceKind::kAnnotation && kind != SliceKind::kOp && kind != SliceKind::kPython) {
-      return kNone;
-    }
-    const std::size_t table = kind == SliceKind::kAnnotation ? 0 : kind == SliceKind::kOp ? 1 : 2;
+    if (kind != SliceKind::kAnnotation && kind != SliceKind::kPython) return kNone;
+    const std::size_t table = kind == SliceKind::kAnnotation ? 0 : 1;
     std::uint8_t& seen = by_name_[table][static_cast<std::uint32_t>(trace_.host.name[i])];
     if (seen == kUnseen) {
       const std::string_view name = trace_.HostName(i);
@@ -109,7 +103,7 @@ class Evidences {
 
  private:
   const trace::Trace& trace_;
-  std::array<std::vector<std::uint8_t>, 3> by_name_;
+  std::array<std::vector<std::uint8_t>, 2> by_name_;
 };
 
 LoaderMode ModeOf(const trace::Trace& trace, std::string_view iterator) {

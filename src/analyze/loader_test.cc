@@ -43,9 +43,7 @@ TEST(Loader, AWorkersFetchIsNotTheStepsWait) {
   EXPECT_TRUE(FindLoaderSlices(trace).empty());  // the recorder's mark
 }
 
-TEST(Loader, OldTracesAndPythonFrames) {
-  EXPECT_TRUE(IsLoader("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-                       trace::SliceKind::kOp));
+TEST(Loader, PythonFrames) {
   EXPECT_TRUE(IsLoader("torch/utils/data/dataloader.py(736): __next__", trace::SliceKind::kPython));
   EXPECT_TRUE(IsLoader("/opt/lib/torch/utils/data/dataloader.py(736): __next__",
                        trace::SliceKind::kPython));

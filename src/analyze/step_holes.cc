@@ -5,6 +5,7 @@
 
 #include "analyze/step_source.h"
 #include "base/median.h"
+#include "base/torch_scope.h"
 #include "trace/interval.h"
 
 namespace hone::analyze {
@@ -24,7 +25,7 @@ constexpr Nanos kEndlessSteps = 20;
 constexpr double kOddNumbers = 0.3;
 constexpr std::size_t kFewest = 3;  // of two steps nobody can say which is the odd one
 
-bool OfProfiler(const Step& step) { return step.name.starts_with("ProfilerStep#"); }
+bool OfProfiler(const Step& step) { return step.name.starts_with(kProfilerStep); }
 
 // By how much the numbers of neighbours differ; 0 where that cannot be said. A program that numbers
 // its own steps may count samples, or mark every tenth, and one difference may be odd (the last

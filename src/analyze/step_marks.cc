@@ -10,14 +10,13 @@
 #include "analyze/autograd_engine.h"
 #include "analyze/step_source.h"
 #include "base/lower_case.h"
+#include "base/torch_scope.h"
 
 namespace hone::analyze {
 namespace {
 
 using trace::RowId;
 using trace::SliceKind;
-
-constexpr std::string_view kProfilerStep = "ProfilerStep#";
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -62,8 +61,7 @@ std::vector<Mark> CollectMarks(const trace::Trace& trace) {
   std::vector<Mark> marks;
   const trace::HostSlices& host = trace.host;
   for (RowId i = 0; i < host.size(); ++i) {
-    // Files of 2021 carry ProfilerStep as an operator.
-    if (host.kind[i] != SliceKind::kAnnotation && host.kind[i] != SliceKind::kOp) continue;
+    if (host.kind[i] != SliceKind::kAnnotation) continue;
     std::int32_t& label = label_of[static_cast<std::uint32_t>(host.name[i])];
     if (label == kUnseen) {
       StepLabel parsed;
@@ -76,7 +74,6 @@ std::vector<Mark> CollectMarks(const trace::Trace& trace) {
     }
     if (label == kNoLabel) continue;
     const auto [family, number] = labels[static_cast<std::size_t>(label)];
-    if (host.kind[i] == SliceKind::kOp && family != 0) continue;
     marks.push_back({family, host.thread[i], number, i});
   }
   return marks;
@@ -181,11 +178,11 @@ std::vector<RowId> OptimizerRows(const trace::Trace& trace) {
   std::vector<std::vector<RowId>> by_thread(trace.threads.size());
   const trace::HostSlices& host = trace.host;
   for (RowId i = 0; i < host.size(); ++i) {
-    if (host.kind[i] != SliceKind::kAnnotation && host.kind[i] != SliceKind::kOp) continue;
+    if (host.kind[i] != SliceKind::kAnnotation) continue;
     std::uint8_t& known = is_optimizer[static_cast<std::uint32_t>(host.name[i])];
     if (known == 0) {
       const std::string_view name = trace.HostName(i);
-      known = name.starts_with("Optimizer.step#") && name.ends_with(".step") ? 2 : 1;
+      known = name.starts_with(kOptimizerStep) && name.ends_with(".step") ? 2 : 1;
     }
     if (known == 1) continue;
     std::vector<RowId>& rows = by_thread[host.thread[i]];

@@ -7,6 +7,7 @@
 
 #include "analyze/grouping.h"
 #include "analyze/source_frame.h"
+#include "base/torch_scope.h"
 
 namespace hone::analyze {
 namespace {
@@ -47,8 +48,7 @@ class ProfilerSyncs {
       }
       const std::uint16_t thread = host.thread[i];
       if (host.kind[i] == SliceKind::kApi) last_call_[thread] = i;
-      if (host.kind[i] == SliceKind::kAnnotation &&
-          trace.HostName(i).starts_with("ProfilerStep#")) {
+      if (host.kind[i] == SliceKind::kAnnotation && trace.HostName(i).starts_with(kProfilerStep)) {
         last_step_end_[thread] = std::max(last_step_end_[thread], host.end_ns(i));
       }
       if (host.kind[i] != SliceKind::kPython || frame_[i] == kProfiler) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect/slices.h"
 
+#include "base/torch_scope.h"
 #include "collect/clock.h"
 #include "collect/names.h"
 #include "collect/python_frames.h"
@@ -107,9 +108,9 @@ NameRole RoleOf(std::uint32_t name) noexcept {
   const NameRole known = role.load(std::memory_order_relaxed);
   if (known != NameRole::kUnknown) return known;
   const std::string_view text = NameText(name);
-  const NameRole found = text.starts_with("Optimizer.step#")          ? NameRole::kOptimizerStep
-                         : text.starts_with("enumerate(DataLoader)#") ? NameRole::kLoaderNext
-                                                                      : NameRole::kPlain;
+  const NameRole found = text.starts_with(kOptimizerStep)    ? NameRole::kOptimizerStep
+                         : text.starts_with(kDataLoaderNext) ? NameRole::kLoaderNext
+                                                             : NameRole::kPlain;
   role.store(found, std::memory_order_relaxed);
   return found;
 }

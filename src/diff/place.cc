@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyze/grouping.h"
+#include "base/torch_scope.h"
 #include "diff/place_index.h"
 
 namespace hone::diff {
@@ -91,7 +92,7 @@ HostPlaces::HostPlaces(const trace::Trace& trace, Names& pool)
     if (own != Phase::kUnknown) phase_[i] = own;
     if (kind == SliceKind::kOp) {
       path_[i] = pool.Inside(path_[i], Shared(host.name[i]));
-    } else if (!text.starts_with("ProfilerStep#")) {
+    } else if (!text.starts_with(kProfilerStep)) {
       // Marks of steps stand around everything, and not every recorder writes them.
       StringId& label = labels[static_cast<std::uint32_t>(host.name[i])];
       if (label == StringId::kEmpty) label = pool.Intern(WithoutNumber(text));

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/torch_scope.h"
 #include "import/hone/run_folder.h"
 #include "import/hone/session.h"
 #include "import/import.h"
@@ -169,8 +170,7 @@ trace::TimedSteps FindTimedSteps(const ProcessFile& leader, const RecordedSpan& 
 // plainly ends one.
 std::vector<Nanos> StepEnds(std::vector<Nanos> marks, const trace::Trace& trace) {
   if (marks.size() >= 2) return marks;
-  for (const std::string_view prefix :
-       {"ProfilerStep#", "Optimizer.step#", "enumerate(DataLoader)"}) {
+  for (const std::string_view prefix : {kProfilerStep, kOptimizerStep, kDataLoaderNext}) {
     std::vector<std::uint8_t> matches(trace.strings.size(), 0);
     for (std::size_t s = 0; s < matches.size(); ++s) {
       matches[s] = trace.strings[static_cast<StringId>(s)].starts_with(prefix) ? 1 : 0;

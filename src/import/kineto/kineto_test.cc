@@ -80,6 +80,31 @@ TEST(Kineto, CategoriesOf2021AreKnown) {
   EXPECT_EQ(trace.device.op[0], 0U);
 }
 
+// Until 2022 ranges stood among the operators; torch's own are never that, whatever the category.
+TEST(Kineto, RangesAreNoOperators) {
+  const auto kind_of = [](const std::string& category, const std::string& name) {
+    const Trace trace = Load(Wrap(R"json({"ph":"X","pid":1,"tid":1,"ts":1,"dur":9,"cat":")json" +
+                                  category + R"json(","name":")json" + name + "\"}"));
+    return trace.host.size() == 1 ? trace.host.kind[0] : SliceKind::kOther;
+  };
+  for (const char* range :
+       {"ProfilerStep#3", "Optimizer.step#SGD.step", "Optimizer.zero_grad#SGD.zero_grad",
+        "enumerate(DataLoader)#_It.__next__"}) {
+    EXPECT_EQ(kind_of("Operator", range), SliceKind::kAnnotation) << range;
+    EXPECT_EQ(kind_of("cpu_op", range), SliceKind::kAnnotation) << range;
+  }
+  for (const char* range : {"step 12", "DistributedDataParallel.forward", "nccl:all_reduce",
+                            "[pl][profile]run_training_batch"}) {
+    EXPECT_EQ(kind_of("Operator", range), SliceKind::kAnnotation) << range;
+    EXPECT_EQ(kind_of("cpu_op", range), SliceKind::kOp) << range;
+  }
+  for (const char* op : {"aten::mm", "AddmmBackward0", "<forward op>", "record_param_comms",
+                         "autograd::engine::evaluate_function: AddmmBackward0",
+                         "torch::autograd::CppNode<(anonymous namespace)::Roi>"}) {
+    EXPECT_EQ(kind_of("Operator", op), SliceKind::kOp) << op;
+  }
+}
+
 TEST(Kineto, MetadataBeforeOrAfterTheEvents) {
   const std::string meta =
       R"json("deviceProperties": [{"id": 3, "name": "NVIDIA H200", "numSms": 132}], "baseTimeNanoseconds": 1790857026000000000, "with_stack": 1,

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/lower_case.h"
+#include "base/torch_scope.h"
 #include "import/kineto/copy_name.h"
 #include "import/kineto/metadata.h"
 #include "import/kineto/scalar.h"
@@ -34,6 +35,20 @@ std::int64_t IdNumber(const IdValue& id) {
   return id.is_number() ? id.number : TrailingNumber(id.text);
 }
 
+// Until 2022 ranges of record_function stood in the file as operators. The name of an operator is
+// one word ("AddmmBackward0", "<forward op>") or has a namespace ("aten::mm"); all others are
+// labels that somebody wrote: "ProfilerStep#3", "step 12", "DistributedDataParallel.forward". A
+// label of one word cannot be told.
+bool NamesRange(std::string_view name) {
+  if (name.empty() || name.front() == '<' || name.find("::") != std::string_view::npos) {
+    return false;
+  }
+  return std::any_of(name.begin(), name.end(), [](char c) {
+    const char lower = LowerCase(c);
+    return c != '_' && !(lower >= 'a' && lower <= 'z') && !(c >= '0' && c <= '9');
+  });
+}
+
 }  // namespace
 
 TraceSink::TraceSink(trace::Builder& builder) : builder_(builder), trace_(builder.trace()) {}
@@ -46,7 +61,7 @@ TraceSink::Category TraceSink::CategoryOf(std::string_view text) {
   // Every name since 2021, other vendors' included; compared without case.
   static constexpr Entry kCategories[] = {
       {"cpu_op", Category::kOp},
-      {"operator", Category::kOp},
+      {"operator", Category::kOldOp},
       {"hpu_op", Category::kOp},
       {"user_annotation", Category::kAnnotation},
       {"collective_comm", Category::kAnnotation},
@@ -280,7 +295,10 @@ void TraceSink::OnComplete(RawEvent& event) {
   const Category category = CategoryOf(event.category);
   if (category != Category::kUnknown && category != Category::kNone) ++recognized_;
   switch (category) {
-    case Category::kOp: return AddSlice(event, SliceKind::kOp);
+    case Category::kOp:
+      return AddSlice(event, IsTorchScope(event.name) ? SliceKind::kAnnotation : SliceKind::kOp);
+    case Category::kOldOp:
+      return AddSlice(event, NamesRange(event.name) ? SliceKind::kAnnotation : SliceKind::kOp);
     case Category::kAnnotation: return AddSlice(event, SliceKind::kAnnotation);
     case Category::kApi: return AddSlice(event, SliceKind::kApi);
     case Category::kPython: return AddSlice(event, SliceKind::kPython);

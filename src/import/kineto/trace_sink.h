@@ -28,6 +28,7 @@ class TraceSink final : public EventSink {
   enum class Category : std::uint8_t {
     kNone,
     kOp,
+    kOldOp,
     kAnnotation,
     kDeviceAnnotation,
     kKernel,

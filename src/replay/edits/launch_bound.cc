@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/torch_scope.h"
 #include "replay/edits/edits.h"
 #include "replay/edits/host_cut.h"
 #include "replay/edits/host_pauses.h"
@@ -89,16 +90,16 @@ class LaunchBound : public Edit {
 };
 
 bool IsAdamStep(std::string_view annotation) {
-  return annotation.starts_with("Optimizer.step#") &&
+  return annotation.starts_with(kOptimizerStep) &&
          annotation.find("Adam") != std::string_view::npos;
 }
 
 HostCut OptimizerSpans(const Model& model) {
   const trace::HostSlices& host = model.trace().host;
   std::vector<HostSpan> spans;
-  for (const trace::RowId row : model.HostRows(
-           trace::SliceKind::kAnnotation,
-           [](std::string_view name) { return name.starts_with("Optimizer.zero_grad"); })) {
+  for (const trace::RowId row :
+       model.HostRows(trace::SliceKind::kAnnotation,
+                      [](std::string_view name) { return name.starts_with(kOptimizerZeroGrad); })) {
     spans.push_back({model.LaneOf(row), {host.start_ns[row], host.end_ns(row)}});
   }
   for (const OptimizerStep& step : model.optimizer_steps()) {

@@ -7,6 +7,7 @@
 
 #include "analyze/autograd_engine.h"
 #include "analyze/forward_index.h"
+#include "base/torch_scope.h"
 
 namespace hone::replay {
 namespace {
@@ -248,7 +249,7 @@ std::uint64_t CountResets(const Model& model) {
   std::uint64_t resets = 0;
   for (RowId i = 0; i < host.size(); ++i) {
     if (host.kind[i] != SliceKind::kAnnotation || !model.InSteadySteps(i)) continue;
-    resets += model.trace().HostName(i).starts_with("Optimizer.zero_grad") ? 1 : 0;
+    resets += model.trace().HostName(i).starts_with(kOptimizerZeroGrad) ? 1 : 0;
   }
   return resets;
 }

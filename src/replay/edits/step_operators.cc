@@ -9,6 +9,7 @@
 
 #include "analyze/autograd_engine.h"
 #include "analyze/flops.h"
+#include "base/torch_scope.h"
 
 namespace hone::replay {
 namespace {
@@ -68,8 +69,8 @@ class OthersBusiness {
     std::uint8_t& known = judged_[static_cast<std::uint32_t>(model_.trace().host.name[around])];
     if (known == 0) {
       const std::string_view name = model_.trace().HostName(around);
-      const bool theirs = name.starts_with("Optimizer.zero_grad") ||
-                          name.find("DataLoader") != std::string_view::npos;
+      const bool theirs =
+          name.starts_with(kOptimizerZeroGrad) || name.find("DataLoader") != std::string_view::npos;
       known = theirs ? 2 : 1;
     }
     return known == 2;
