@@ -164,6 +164,7 @@ class Judge {
                       LossHelp(trace_.info, LossKind::kUnreadableEvent)));
     }
     Unknown();
+    Merged();
     ImpossibleTimes();
     Recording();
     const LossCount& missing = trace_.losses[LossKind::kMissingTable];
@@ -186,6 +187,17 @@ class Judge {
                     "whatever they recorded is missing below",
                     WithThousands(unknown.count), WithThousands(trace_.info.events_seen),
                     Percent(share), unknown.first_detail));
+  }
+
+  // Every figure of a step is that of one rank, and waits for another one have no name.
+  void Merged() {
+    const LossCount& merged = trace_.losses[LossKind::kMergedRanks];
+    if (merged.count == 0) return;
+    Add(Verdict::kPartial,
+        fmt::format("the file merges {} ranks and is read as {}; steps are those of one rank, and "
+                    "what ranks wait for each other is not told; {}",
+                    merged.count, merged.first_detail,
+                    LossHelp(trace_.info, LossKind::kMergedRanks)));
   }
 
   // Times that cannot be: one is a recorder's slip, and the rest of its times may be as wrong.

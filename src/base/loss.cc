@@ -45,6 +45,8 @@ constexpr LossInfo kLosses[] = {
     {"ambiguous-correlation", Severity::kInfo, "correlation ids stand on more than one launch",
      "correlation id stands on more than one launch",
      "merged files collide; analyze the files of single ranks instead"},
+    {"merged-ranks", Severity::kInfo, "ranks are merged into this file",
+     "rank is merged into this file", "analyze each rank's own file, or a directory of them"},
     {"link-conflict", Severity::kInfo,
      "kernels name another operator by External id than by correlation",
      "kernel names another operator by External id than by correlation",

@@ -33,6 +33,7 @@ enum class LossKind : std::uint8_t {
   kGraphUnattributed,       // kernels of a CUDA graph without node ids: no operator can be named
   kGraphOpaque,             // whole CUDA graphs recorded as one piece of device work
   kAmbiguousCorrelation,    // one correlation id on several launching calls
+  kMergedRanks,             // several ranks put together in one file by another tool
   kLinkConflict,            // correlation and External id name different operators
   kCrossingSlices,          // host slices on one thread that overlap without nesting
   kStreamOverlap,           // device work that overlaps its predecessor on the same stream

@@ -20,7 +20,12 @@ CallIndex::CallIndex(const Trace& trace, SliceKind kind) {
 
   // CUPTI numbers calls one by one, so ids of one process are dense: a plain array is enough. It
   // gives up at the first id seen twice.
-  const bool one_process = trace.processes.size() <= 1 || trace.info.format == Format::kKineto;
+  // A profiler of PyTorch sees one process; files of several are merged ones.
+  const bool told_apart =
+      trace.info.format != Format::kKineto ||
+      std::any_of(trace.streams.begin(), trace.streams.end(),
+                  [](const Stream& stream) { return stream.process != kNoRow; });
+  const bool one_process = trace.processes.size() <= 1 || !told_apart;
   const std::uint64_t span =
       static_cast<std::uint64_t>(highest) - static_cast<std::uint64_t>(lowest);
   if (one_process && span < 16 * count + 1024) {

@@ -16,7 +16,8 @@ class CallIndex {
  public:
   CallIndex(const Trace& trace, SliceKind kind);
 
-  // `process` narrows the search where ids are unique per process only (nsys); kNoRow: any.
+  // `process` narrows the search where ids are unique per process only (nsys, merged ranks);
+  // kNoRow: any.
   // id 0 is "none".
   RowId Find(std::int64_t id, RowId process, Nanos no_later_than_ns) const;
 

@@ -233,6 +233,15 @@ RowId CapturingOp(const HostSlices& host, const CallIndex& nodes, std::int64_t n
   return op;
 }
 
+// In a file of merged ranks the process of a stream is an inference: where it has no such id, any
+// has. Elsewhere the file says it.
+RowId FindOf(const CallIndex& index, const Trace& trace, std::int64_t id, RowId process,
+             Nanos no_later_than_ns) {
+  const RowId found = index.Find(id, process, no_later_than_ns);
+  if (found != kNoRow || process == kNoRow || trace.info.format != Format::kKineto) return found;
+  return index.Find(id, kNoRow, no_later_than_ns);
+}
+
 void Link(Trace& trace) {
   HostSlices& host = trace.host;
   DeviceWork& device = trace.device;
@@ -255,10 +264,10 @@ void Link(Trace& trace) {
       tally.time += device.duration_ns[i];
     };
     const RowId process = trace.streams[device.stream[i]].process;
-    const RowId api = calls.Find(device.correlation[i], process, device.start_ns[i]);
+    const RowId api = FindOf(calls, trace, device.correlation[i], process, device.start_ns[i]);
     RowId by_id = kNoRow;
     if (device.external_id[i] != 0) {
-      by_id = ops.Find(device.external_id[i], process, device.start_ns[i]);
+      by_id = FindOf(ops, trace, device.external_id[i], process, device.start_ns[i]);
     }
     if (api == kNoRow) {
       device.op[i] = by_id;

@@ -125,6 +125,7 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path, const Imp
         "{} events, none of a kind that the PyTorch profiler writes; see hone help inputs",
         sink.events()));
   }
+  sink.Settle();
   return std::move(builder).Finish();
 }
 

@@ -51,7 +51,8 @@ bool NamesRange(std::string_view name) {
 
 }  // namespace
 
-TraceSink::TraceSink(trace::Builder& builder) : builder_(builder), trace_(builder.trace()) {}
+TraceSink::TraceSink(trace::Builder& builder)
+    : builder_(builder), trace_(builder.trace()), tracks_(builder) {}
 
 TraceSink::Category TraceSink::CategoryOf(std::string_view text) {
   struct Entry {
@@ -156,7 +157,7 @@ std::uint16_t TraceSink::ThreadOf(const RawEvent& event) {
 std::uint16_t TraceSink::StreamOf(const RawEvent& event) {
   const std::int64_t device = event.device != INT64_MIN ? event.device : IdNumber(event.pid);
   const std::int64_t stream = event.stream != INT64_MIN ? event.stream : IdNumber(event.tid);
-  return builder_.StreamFor(device, stream);
+  return tracks_.StreamFor(event.pid, device, stream);
 }
 
 std::uint32_t TraceSink::CollectiveOf(const RawEvent& event) {
@@ -322,6 +323,8 @@ void TraceSink::OnComplete(RawEvent& event) {
       return AddSlice(event, SliceKind::kOther);
   }
 }
+
+void TraceSink::Settle() { tracks_.Settle(); }
 
 void TraceSink::OnInstant(RawEvent& event) {
   if (!HasUsableTime(event)) return;

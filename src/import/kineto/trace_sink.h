@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "import/kineto/device_tracks.h"
 #include "import/kineto/event_parser.h"
 #include "trace/builder.h"
 
@@ -19,6 +20,9 @@ class TraceSink final : public EventSink {
 
   void OnEvent(RawEvent& event) override;
   void OnMetadata(std::string_view key, std::string_view json) override;
+
+  // After the last event, before the builder is finished.
+  void Settle();
 
   std::uint64_t events() const { return events_; }
   // Events that are something a profiler writes, against JSON that merely has the same shape.
@@ -69,6 +73,7 @@ class TraceSink final : public EventSink {
 
   trace::Builder& builder_;
   trace::Trace& trace_;
+  DeviceTracks tracks_;
   std::uint64_t events_ = 0, recognized_ = 0;
   std::array<std::pair<std::string, Category>, 8> recent_categories_{};
   std::size_t next_recent_ = 0;
