@@ -124,6 +124,18 @@ TEST(Kineto, MetadataBeforeOrAfterTheEvents) {
   }
 }
 
+TEST(Kineto, DevicePropertiesUnderTheirNamesOf2021) {
+  const Trace trace = Load(
+      R"json({"computeProperties": [{"id": 0, "name": "Tesla V100", "totalGlobalMem": 34084028416, "major": 7, "minor": 0, "maxThreadsPerMultiProcessor": 2048, "multiProcessorCount": 80}], "traceEvents": [)json" +
+      std::string(kOp) + "]}");
+  ASSERT_EQ(trace.devices.size(), 1U);
+  EXPECT_EQ(trace.devices[0].name, "Tesla V100");
+  EXPECT_EQ(trace.devices[0].compute_major, 7);
+  EXPECT_EQ(trace.devices[0].compute_minor, 0);
+  EXPECT_EQ(trace.devices[0].sm_count, 80);
+  EXPECT_EQ(trace.devices[0].max_threads_per_sm, 2048);
+}
+
 TEST(Kineto, ReadsInstantsCountersFlowsAndText) {
   const Trace trace = Load(Wrap(
       R"json({"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":5,"tid":6,"ts":1,"args":{"Total Reserved":400,"Total Allocated":300,"Bytes":-128,"Device Id":0,"Device Type":1,"Addr":140213032583168}},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <string>
 
 #include "import/kineto/scalar.h"
@@ -26,9 +27,13 @@ std::int64_t Integer(const dom::object& object, std::string_view key, std::int64
   return fallback;
 }
 
-int SmallInteger(const dom::object& object, std::string_view key) {
-  const std::int64_t value = Integer(object, key, -1);
-  return value < 0 || value > INT32_MAX ? -1 : static_cast<int>(value);
+// Under the first of its names that the file has.
+int SmallInteger(const dom::object& object, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    const std::int64_t value = Integer(object, key, -1);
+    if (value >= 0 && value <= INT32_MAX) return static_cast<int>(value);
+  }
+  return -1;
 }
 
 std::string Text(const dom::object& object, std::string_view key) {
@@ -47,13 +52,14 @@ void ReadDevices(const dom::element& root, trace::Builder& builder) {
         builder.trace().devices[builder.DeviceFor(Integer(properties, "id", 0))];
     device.name = Text(properties, "name");
     device.memory_bytes = Integer(properties, "totalGlobalMem", -1);
-    device.compute_major = SmallInteger(properties, "computeMajor");
-    device.compute_minor = SmallInteger(properties, "computeMinor");
-    device.sm_count = SmallInteger(properties, "numSms");
-    if (device.sm_count < 0) device.sm_count = SmallInteger(properties, "maxComputeUnits");
-    device.warp_size = SmallInteger(properties, "warpSize");
-    device.max_threads_per_sm = SmallInteger(properties, "maxThreadsPerMultiprocessor");
-    device.max_threads_per_block = SmallInteger(properties, "maxThreadsPerBlock");
+    device.compute_major = SmallInteger(properties, {"computeMajor", "major"});
+    device.compute_minor = SmallInteger(properties, {"computeMinor", "minor"});
+    device.sm_count =
+        SmallInteger(properties, {"numSms", "multiProcessorCount", "maxComputeUnits"});
+    device.warp_size = SmallInteger(properties, {"warpSize"});
+    device.max_threads_per_sm =
+        SmallInteger(properties, {"maxThreadsPerMultiprocessor", "maxThreadsPerMultiProcessor"});
+    device.max_threads_per_block = SmallInteger(properties, {"maxThreadsPerBlock"});
     device.registers_per_sm = Integer(properties, "regsPerMultiprocessor", -1);
     device.shared_memory_per_sm = Integer(properties, "sharedMemPerMultiprocessor", -1);
     if (device.shared_memory_per_sm < 0) {
@@ -151,13 +157,15 @@ void ReadLosses(const dom::element& root, trace::Builder& builder) {
 
 void ReadMetadata(std::string_view key, std::string_view json, trace::Builder& builder) {
   trace::TraceInfo& info = builder.trace().info;
-  if (key == "deviceProperties" || key == "distributedInfo" || key == "honeLosses") {
+  // PyTorch 1.8 and 1.9 call the devices' properties after CUDA's own struct.
+  const bool devices = key == "deviceProperties" || key == "computeProperties";
+  if (devices || key == "distributedInfo" || key == "honeLosses") {
     dom::parser parser;
     dom::element root;
     const simdjson::padded_string text(json);
     if (parser.parse(text).get(root) != simdjson::SUCCESS) {
       builder.trace().losses.Add(LossKind::kUnreadableMetadata, 1, 0, key);
-    } else if (key == "deviceProperties") {
+    } else if (devices) {
       ReadDevices(root, builder);
     } else if (key == "honeLosses") {
       ReadLosses(root, builder);

@@ -246,8 +246,9 @@ void Recovery::NoteEnd(std::string_view text, std::uint64_t offset) {
 // File-level fields of a part that is not valid JSON as a whole.
 void Recovery::ReadKnownKeys(std::string_view text) {
   static constexpr std::string_view kKeys[] = {
-      "deviceProperties", "distributedInfo", "baseTimeNanoseconds", "traceName",   "with_stack",
-      "record_shapes",    "profile_memory",  "with_flops",          "with_modules"};
+      "deviceProperties", "computeProperties", "distributedInfo", "baseTimeNanoseconds",
+      "traceName",        "with_stack",        "record_shapes",   "profile_memory",
+      "with_flops",       "with_modules"};
   for (const std::string_view key : kKeys) {
     const std::size_t found = text.find(fmt::format("\"{}\"", key));
     if (found == kNone) continue;
