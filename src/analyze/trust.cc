@@ -163,6 +163,7 @@ class Judge {
                       WithThousands(unreadable.count), WithThousands(seen), Percent(share),
                       LossHelp(trace_.info, LossKind::kUnreadableEvent)));
     }
+    Behind();
     Unknown();
     Merged();
     ImpossibleTimes();
@@ -187,6 +188,18 @@ class Judge {
                     "whatever they recorded is missing below",
                     WithThousands(unknown.count), WithThousands(trace_.info.events_seen),
                     Percent(share), unknown.first_detail));
+  }
+
+  // A few stray bytes are nothing; another trace is what somebody wanted an answer to.
+  void Behind() {
+    const LossCount& behind = trace_.losses[LossKind::kTextBehind];
+    const double share =
+        Share(static_cast<double>(behind.count), static_cast<double>(trace_.info.raw_bytes));
+    if (share <= kUnlinkedPartial) return;
+    Add(Verdict::kPartial,
+        fmt::format("{} of {} bytes stand behind the end of the trace ({}) and were not read; {}",
+                    WithThousands(behind.count), WithThousands(trace_.info.raw_bytes),
+                    behind.first_detail, LossHelp(trace_.info, LossKind::kTextBehind)));
   }
 
   // Every figure of a step is that of one rank, and waits for another one have no name.

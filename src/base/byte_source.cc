@@ -164,8 +164,8 @@ class GzipSource final : public FileSource {
     mid_member_ = false;
   }
 
-  // A gzip file may hold several members; zero bytes or other padding after the last are ignored,
-  // as gzip itself does.
+  // A gzip file may hold several members; what stands behind the last is ignored, as gzip itself
+  // does, and counted.
   void EndMember() {
     mid_member_ = false;
     if (state_.avail_in < 2) {
@@ -178,7 +178,19 @@ class GzipSource final : public FileSource {
       StartMember();
     } else {
       finished_ = true;
+      CountIgnored();
     }
+  }
+
+  void CountIgnored() {
+    std::uint64_t seen = 0;
+    do {
+      for (std::uint32_t i = 0; i < state_.avail_in; ++i) {
+        ++seen;
+        if (state_.next_in[i] != 0) ignored_bytes_ = seen;
+      }
+      state_.avail_in = 0;
+    } while (Refill());
   }
 
   bool Refill() { return RefillBehind(nullptr, 0); }

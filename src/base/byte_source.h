@@ -25,6 +25,10 @@ class ByteSource {
   // while nothing is.
   const std::string& damage() const { return damage_; }
 
+  // Bytes behind the end of the compressed stream that belong to no stream; zeros that fill a block
+  // are none. Known at the end of the data.
+  std::uint64_t ignored_bytes() const { return ignored_bytes_; }
+
   // Bytes of the file, and how many of them have been taken so far.
   std::uint64_t input_size() const { return input_size_; }
   std::uint64_t input_taken() const { return input_taken_; }
@@ -33,6 +37,7 @@ class ByteSource {
   std::string damage_;
   std::uint64_t input_size_ = 0;
   std::uint64_t input_taken_ = 0;
+  std::uint64_t ignored_bytes_ = 0;
 };
 
 // The error is one clause without the path: "no such file", "is a directory", "cannot be read: …".

@@ -38,6 +38,7 @@ std::string Zstd(const std::string& text) {
 
 struct Outcome {
   std::string text, damage;
+  std::uint64_t ignored = 0;
 };
 
 // Reads in odd sizes, so that the seams fall everywhere.
@@ -50,6 +51,7 @@ Outcome Drain(ByteSource& source) {
     outcome.text.append(buffer, got);
   } while (got == sizeof buffer);
   outcome.damage = source.damage();
+  outcome.ignored = source.ignored_bytes();
   return outcome;
 }
 
@@ -91,7 +93,18 @@ TEST_F(ByteSourceTest, ReadsSeveralMembersAndIgnoresPadding) {
   const Outcome padded = Read(Gzip("one") + std::string(512, '\0'));
   EXPECT_EQ(padded.text, "one");
   EXPECT_EQ(padded.damage, "");
+  EXPECT_EQ(padded.ignored, 0U);
   EXPECT_EQ(Read(Zstd("one ") + Zstd("two")).text, "one two");
+}
+
+TEST_F(ByteSourceTest, CountsWhatStandsBehindTheLastMember) {
+  for (const std::string& tail : {std::string("x"), std::string("garbage"), std::string("a\0b", 3),
+                                  std::string(1'000'000, 'y')}) {
+    const Outcome outcome = Read(Gzip("one ") + Gzip("two") + tail + std::string(100, '\0'));
+    EXPECT_EQ(outcome.text, "one two");
+    EXPECT_EQ(outcome.damage, "");
+    EXPECT_EQ(outcome.ignored, tail.size());
+  }
 }
 
 TEST_F(ByteSourceTest, TruncationAnywhereIsSaidAndWhatStandsBeforeIsKept) {

@@ -26,6 +26,8 @@ constexpr LossInfo kLosses[] = {
      "the recorder wrote a wrong time; record again"},
     {"unknown-event", Severity::kInfo, "events are of a kind that hone does not read",
      "event is of a kind that hone does not read", "nothing to do"},
+    {"text-behind", Severity::kDataLoss, "bytes behind the end of the trace were not read",
+     "byte behind the end of the trace was not read", "keep each trace in a file of its own"},
     {"unreadable-metadata", Severity::kInfo, "file-level fields could not be read",
      "file-level field could not be read", "device names or settings may be missing below"},
     {"unlinked-device-work", Severity::kDataLoss,

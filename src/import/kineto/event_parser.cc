@@ -135,7 +135,10 @@ bool EventParser::WalkEvents(EventSink& sink) {
     const std::string_view token = value.raw_json_token();
     state.at = token.data();
     state.handed_out = false;
-    if (token.front() != '{') continue;  // null or a number between events: nothing to read
+    if (token.front() != '{') {
+      sink.OnStray();
+      continue;
+    }
     od::object object;
     state.event.Reset();
     if (value.get_object().get(object) != simdjson::SUCCESS || !ParseEvent(object, state.event)) {
@@ -189,6 +192,10 @@ ParseOutcome EventParser::Walk(EventSink& sink) {
     } else if (type == od::json_type::object) {
       outcome.complete = WalkFields(sink, &outcome.saw_events);
     }
+  }
+  if (outcome.complete &&
+      state.document.current_location().get(outcome.behind) != simdjson::SUCCESS) {
+    outcome.behind = nullptr;
   }
   outcome.stopped_at = state.at;
   if (!outcome.complete && state.handed_out) {

@@ -15,6 +15,8 @@ class EventSink {
   virtual ~EventSink() = default;
   // The event may be changed; it is spent afterwards.
   virtual void OnEvent(RawEvent& event) = 0;
+  // An element of "traceEvents" that is no object.
+  virtual void OnStray() = 0;
   // A key beside "traceEvents" and the JSON text of its value.
   virtual void OnMetadata(std::string_view key, std::string_view json) = 0;
 };
@@ -25,6 +27,8 @@ struct ParseOutcome {
   // Unless complete: everything before this was handed out and nothing behind it. It points into
   // the document, at the start of the event or key that failed.
   const char* stopped_at = nullptr;
+  // If complete: what stands behind the end of the document; nullptr: nothing.
+  const char* behind = nullptr;
 };
 
 // Two stages, so that two threads can share the work: Index finds the structure of the text (SIMD,

@@ -2,13 +2,12 @@
 // PyTorch profiler (Kineto) traces: Chrome-trace JSON, plain or compressed.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "base/byte_source.h"
 #include "import/import.h"
-#include "import/kineto/event_parser.h"
-#include "import/kineto/recovery.h"
+#include "import/kineto/document.h"
 #include "import/kineto/trace_sink.h"
 #include "import/kineto/window_reader.h"
 #include "trace/builder.h"
@@ -58,26 +57,13 @@ bool LooksLikeTrace(const kineto::Window& first, bool array_form) {
   return text[start] == '{' && text.find("\"traceEvents\"") != std::string_view::npos;
 }
 
-void ReadWindow(const kineto::Window& window, bool array_form, kineto::EventSink& sink,
-                LossLog& losses) {
-  const kineto::ParseOutcome outcome = window.parser->Walk(sink);
-  if (outcome.complete) return;
-  // A document that fails at once stops at its prefix, which is not in the file.
-  const char* const begin = window.body.data();
-  const char* const end = begin + window.body.size();
-  const char* const stopped = std::clamp(outcome.stopped_at, begin, end);
-  const std::string_view rest(stopped, static_cast<std::size_t>(end - stopped));
-  kineto::Recovery recovery(sink, losses);
-  recovery.Read(rest, window.offset + static_cast<std::uint64_t>(stopped - begin),
-                window.first && !outcome.saw_events, window.last, array_form);
-}
-
 Result<trace::Trace> Load(ByteSource& source, const std::string& path, const ImportOptions& options,
                           std::size_t window_bytes) {
   trace::Builder builder;
   trace::TraceInfo& info = builder.trace().info;
   kineto::TraceSink sink(builder);
   kineto::WindowReader reader(source, window_bytes);
+  std::optional<kineto::Document> document;
   while (const kineto::Window* window = reader.Next()) {
     if (window->first && !LooksLikeTrace(*window, reader.array_form())) {
       if (window->last && !source.damage().empty()) {
@@ -88,12 +74,16 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path, const Imp
       return Error(inside.empty() ? kNotATrace : std::move(inside));
     }
     LossLog losses;
-    ReadWindow(*window, reader.array_form(), sink, losses);
+    if (!document) document.emplace(sink, reader.array_form());
+    document->Read(*window, losses);
     // Damaged compression cuts the text too; one loss says both.
     if (window->last && !source.damage().empty()) losses.Drop(LossKind::kTruncatedInput);
     builder.trace().losses.Merge(losses);
     if (options.progress) options.progress(reader.input_taken(), source.input_size());
   }
+  if (document) document->CountBehind(builder.trace().losses);
+  builder.trace().losses.Add(LossKind::kTextBehind, source.ignored_bytes(), 0,
+                             "behind the compressed stream");
   if (reader.gave_up()) {
     builder.trace().losses.Add(LossKind::kTruncatedInput, 1, 0,
                                "an event larger than 256 MiB or no memory left; reading stopped");

@@ -270,6 +270,42 @@ TEST(Kineto, LogTextInTheMetadataCostsOnlyTheMetadata) {
   EXPECT_EQ(trace.losses[LossKind::kUnreadableMetadata].count, 1U);
 }
 
+TEST(Kineto, WhatStandsBehindTheTraceIsCounted) {
+  const std::string first = Wrap(std::string(kOp) + "," + kCall);
+  const std::string second = Wrap(kKernel);
+  for (const std::string_view between : {"", "\n", "\nWARNING: }\n"}) {
+    const Trace trace = Load(first + std::string(between) + second + "\n");
+    EXPECT_EQ(trace.host.size(), 2U);
+    EXPECT_EQ(trace.device.size(), 0U);
+    const std::size_t spaces = between.empty() ? 0 : 1;
+    EXPECT_EQ(trace.losses[LossKind::kTextBehind].count, between.size() - spaces + second.size());
+  }
+  EXPECT_EQ(Load(first + " \n").losses[LossKind::kTextBehind].count, 0U);
+  EXPECT_EQ(Load(std::string("[") + kOp + "] x").losses[LossKind::kTextBehind].count, 1U);
+}
+
+// Wherever the windows are cut.
+TEST(Kineto, TheEndIsFoundInAnyWindow) {
+  std::string events = kOp;
+  for (int i = 0; i < 40; ++i) events += std::string(",") + kCall;
+  const std::string first = Wrap(events), second = Wrap(events);
+  for (const std::size_t window_bytes : {300U, 700U, 1500U, 100'000U}) {
+    const Result<Trace> trace = LoadKinetoText(first + second, "test", window_bytes);
+    ASSERT_TRUE(trace.has_value());
+    EXPECT_EQ(trace.value().host.size(), 41U) << window_bytes;
+    EXPECT_EQ(trace.value().losses[LossKind::kTextBehind].count, second.size()) << window_bytes;
+    EXPECT_EQ(trace.value().losses[LossKind::kUnreadableEvent].count, 0U) << window_bytes;
+  }
+}
+
+TEST(Kineto, EventsThatAreNoObjectsAreCounted) {
+  for (const char* stray : {"null", "7", "\"text\"", "[{\"ph\": \"X\"}]"}) {
+    const Trace trace = Load(Wrap(std::string(kOp) + "," + stray + "," + kCall));
+    EXPECT_EQ(trace.host.size(), 2U) << stray;
+    EXPECT_EQ(trace.losses[LossKind::kUnreadableEvent].count, 1U) << stray;
+  }
+}
+
 TEST(Kineto, WhatIsNoTraceIsRefusedInOneSentence) {
   EXPECT_NE(Fail("").find("empty"), std::string::npos);
   EXPECT_NE(Fail("hello").find("not a trace"), std::string::npos);

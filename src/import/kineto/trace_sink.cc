@@ -402,6 +402,12 @@ void TraceSink::OnEvent(RawEvent& event) {
   }
 }
 
+void TraceSink::OnStray() {
+  ++events_;
+  trace_.losses.Add(LossKind::kUnreadableEvent, 1, 0,
+                    "an element of traceEvents that is no object");
+}
+
 void TraceSink::OnMetadata(std::string_view key, std::string_view json) {
   ReadMetadata(key, json, builder_);
 }

@@ -19,6 +19,7 @@ class TraceSink final : public EventSink {
   explicit TraceSink(trace::Builder& builder);
 
   void OnEvent(RawEvent& event) override;
+  void OnStray() override;
   void OnMetadata(std::string_view key, std::string_view json) override;
 
   // After the last event, before the builder is finished.
