@@ -16,7 +16,20 @@ constexpr const char* kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 constexpr const char* kCalls = "CUPTI_ACTIVITY_KIND_RUNTIME";
 constexpr const char* kNvtx = "NVTX_EVENTS";
 
+// nvprof's databases have tables of the same names with other columns and other numbers in them
+// (kinds of memory, for one). Each of its tables has a key "_id_", and its strings have a table of
+// their own; no export of Nsight Systems has either.
+bool IsNvprof(const Database& database) {
+  return database.HasColumn("StringTable", "_id_") && !database.HasTable("StringIds");
+}
+
 Status CheckIsExport(const Database& database) {
+  if (IsNvprof(database)) {
+    return Error(
+        "a database of nvprof, which hone does not read (its tables carry the names of Nsight "
+        "Systems' and other contents); record again with nsys profile --trace=cuda,nvtx and export "
+        "with nsys export --type sqlite REPORT.nsys-rep");
+  }
   if (database.HasTablePrefix("CUPTI_ACTIVITY_KIND_") || database.HasTable(kNvtx) ||
       database.HasTable("OSRT_API")) {
     return Ok();
