@@ -113,6 +113,35 @@ void ReadDevices(Session& session) {
       });
 }
 
+// Its columns are named after the fields of CUPTI's device record.
+void ReadOldDevices(Session& session) {
+  enum Column { kDevice, kId, kName, kMemory, kSms, kWarp, kMajor, kMinor, kWarpsPerSm };
+  session.database.Scan(
+      kOldGpuTable,
+      {"deviceId", "id", "name", "globalMemorySize", "numMultiprocessors", "numThreadsPerWarp",
+       "computeCapabilityMajor", "computeCapabilityMinor", "maxWarpsPerMultiprocessor",
+       "maxThreadsPerBlock", "maxRegistersPerMultiprocessor", "maxSharedMemoryPerMultiprocessor"},
+      [&](const Row& row) {
+        const std::int64_t id = row.Int(row.Has(kDevice) ? kDevice : kId, -1);
+        if (id < 0 || id >= INT32_MAX) return;
+        trace::Trace& trace = session.builder.trace();
+        trace::Device& device = trace.devices[session.builder.DeviceFor(id)];
+        device.name = row.Text(kName);
+        if (row.Int(kMemory) > 0) device.memory_bytes = row.Int(kMemory);
+        device.sm_count = SmallInt(row, kSms);
+        device.warp_size = SmallInt(row, kWarp);
+        device.compute_major = SmallInt(row, kMajor);
+        device.compute_minor = static_cast<int>(std::clamp<std::int64_t>(row.Int(kMinor), 0, 99));
+        const int warps = SmallInt(row, kWarpsPerSm);
+        if (warps > 0 && warps < 4096) {
+          device.max_threads_per_sm = warps * std::clamp(device.warp_size, 32, 64);
+        }
+        device.max_threads_per_block = SmallInt(row, kWarpsPerSm + 1);
+        device.registers_per_sm = SmallInt(row, kWarpsPerSm + 2);
+        device.shared_memory_per_sm = SmallInt(row, kWarpsPerSm + 3);
+      });
+}
+
 void ReadContexts(Session& session) {
   session.database.Scan(
       "TARGET_INFO_CUDA_CONTEXT_INFO", {"processId", "deviceId", "contextId"}, [&](const Row& row) {
@@ -140,6 +169,7 @@ void ReadMetadata(Session& session) {
   ReadExport(session);
   session.words.Load(session.database);
   ReadDevices(session);
+  if (!session.database.HasTable("TARGET_INFO_GPU")) ReadOldDevices(session);
   ReadContexts(session);
   ReadDiagnostics(session);
 }

@@ -48,6 +48,25 @@ TEST(NsysMetadata, TimesThatCountFrom1970HaveNoBase) {
   EXPECT_EQ(trace.host.duration_ns[0], 10);
 }
 
+TEST(NsysMetadata, DevicesUnderTheirOldName) {
+  const Trace old = MustLoad(std::string(kFullSchema) + R"sql(
+    CREATE TABLE TARGET_INFO_CUDA_GPU (deviceId INTEGER, name TEXT, globalMemorySize INTEGER,
+      numMultiprocessors INTEGER, numThreadsPerWarp INTEGER, maxWarpsPerMultiprocessor INTEGER,
+      computeCapabilityMajor INTEGER, computeCapabilityMinor INTEGER);
+    INSERT INTO TARGET_INFO_CUDA_GPU VALUES (1,'NVIDIA A100',85000000000,108,32,64,8,0);
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+      (1,2,1,1,7,1,NULL,1,1,32,264,1,1,64,1,1,0,0,NULL,NULL);)sql");
+  ASSERT_EQ(old.devices.size(), 1U);
+  EXPECT_EQ(old.devices[0].id, 1);
+  EXPECT_EQ(old.devices[0].name, "NVIDIA A100");
+  EXPECT_EQ(old.devices[0].memory_bytes, 85000000000);
+  EXPECT_EQ(old.devices[0].sm_count, 108);
+  EXPECT_EQ(old.devices[0].compute_major, 8);
+  EXPECT_EQ(old.devices[0].compute_minor, 0);
+  EXPECT_EQ(old.devices[0].max_threads_per_sm, 2048);
+  EXPECT_EQ(old.losses[LossKind::kUnreadableMetadata].count, 0U);
+}
+
 TEST(NsysMetadata, DevicesFromWhateverColumnsExist) {
   const Trace full = MustLoad(std::string(kFullSchema) + R"sql(
     CREATE TABLE TARGET_INFO_GPU (vmId, id INTEGER, name TEXT, totalMemory INTEGER, smCount INTEGER,

@@ -64,7 +64,7 @@ void NoteMissing(Session& session) {
   need(kCalls, {"start", "end", "correlationId"});
   need(kNvtx, {"start", "end"});
   need("StringIds", {"id", "value"});
-  if (!database.HasTable("TARGET_INFO_GPU")) {
+  if (!database.HasTable("TARGET_INFO_GPU") && !database.HasTable(kOldGpuTable)) {
     session.builder.trace().losses.Add(LossKind::kUnreadableMetadata, 1, 0,
                                        "table TARGET_INFO_GPU (names of the GPUs)");
   }

@@ -83,6 +83,9 @@ class Session {
   std::uint16_t last_stream_ = 0;
 };
 
+// What exports called TARGET_INFO_GPU until the middle of 2021.
+inline constexpr const char* kOldGpuTable = "TARGET_INFO_CUDA_GPU";
+
 // metadata.cc: before the events, then names for the threads and processes the events made.
 void ReadMetadata(Session& session);
 void NameThreads(Session& session);
