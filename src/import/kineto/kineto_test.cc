@@ -306,6 +306,43 @@ TEST(Kineto, EventsThatAreNoObjectsAreCounted) {
   }
 }
 
+TEST(Kineto, BeginsAndEndsNestOnTheirThread) {
+  const Trace trace = Load(Wrap(
+      R"json({"ph":"B","cat":"cpu_op","name":"outer","pid":1,"tid":1,"ts":10,"args":{"External id":4}},
+         {"ph":"B","cat":"cpu_op","name":"other","pid":1,"tid":2,"ts":11},
+         {"ph":"B","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":12,"args":{"correlation":9}},
+         {"ph":"E","pid":1,"tid":1,"ts":15},
+         {"ph":"E","pid":1,"tid":1,"ts":30},
+         {"ph":"E","pid":1,"tid":2,"ts":40},
+         {"ph":"E","pid":1,"tid":2,"ts":41},
+         {"ph":"B","cat":"cpu_op","name":"open","pid":1,"tid":1,"ts":50},
+         {"ph":"B","cat":"kernel","name":"k","pid":0,"tid":7,"ts":50},
+         {"ph":"E","pid":0,"tid":7,"ts":60})json"));
+  ASSERT_EQ(trace.host.size(), 3U);
+  EXPECT_EQ(trace.HostName(0), "outer");
+  EXPECT_EQ(trace.host.duration_ns[0], 20'000);
+  EXPECT_EQ(trace.host.id[0], 4);
+  EXPECT_EQ(trace.host.parent[1], 0U);
+  EXPECT_EQ(trace.host.id[1], 9);
+  EXPECT_EQ(trace.host.duration_ns[2], 29'000);
+  EXPECT_EQ(trace.losses[LossKind::kUnclosedRange].count, 1U);
+  EXPECT_EQ(trace.losses[LossKind::kUnknownEvent].count, 2U);  // an E alone, and the kernel
+  EXPECT_EQ(trace.losses[LossKind::kUnreadableEvent].count, 0U);
+}
+
+TEST(Kineto, BeginsAndEndsOutOfLimitsAreLeftOut) {
+  const Trace trace =
+      Load(Wrap(std::string(kOp) +
+                R"json(,{"ph":"B","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":-9000000000000000},
+         {"ph":"E","pid":1,"tid":1,"ts":9000000000000000},
+         {"ph":"B","cat":"cpu_op","name":"b","pid":1,"tid":1},
+         {"ph":"B","cat":"cpu_op","name":"c","pid":1,"tid":1,"ts":20},
+         {"ph":"E","pid":1,"tid":1,"ts":10})json"));
+  EXPECT_EQ(trace.host.size(), 2U);
+  EXPECT_EQ(trace.losses[LossKind::kBadTime].count, 2U);
+  EXPECT_EQ(trace.losses[LossKind::kNegativeDuration].count, 1U);
+}
+
 TEST(Kineto, WhatIsNoTraceIsRefusedInOneSentence) {
   EXPECT_NE(Fail("").find("empty"), std::string::npos);
   EXPECT_NE(Fail("hello").find("not a trace"), std::string::npos);

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/lower_case.h"
-#include "base/torch_scope.h"
 #include "import/kineto/copy_name.h"
 #include "import/kineto/metadata.h"
 #include "import/kineto/scalar.h"
@@ -35,87 +33,17 @@ std::int64_t IdNumber(const IdValue& id) {
   return id.is_number() ? id.number : TrailingNumber(id.text);
 }
 
-// Until 2022 ranges of record_function stood in the file as operators. The name of an operator is
-// one word ("AddmmBackward0", "<forward op>") or has a namespace ("aten::mm"); all others are
-// labels that somebody wrote: "ProfilerStep#3", "step 12", "DistributedDataParallel.forward". A
-// label of one word cannot be told.
-bool NamesRange(std::string_view name) {
-  if (name.empty() || name.front() == '<' || name.find("::") != std::string_view::npos) {
-    return false;
-  }
-  return std::any_of(name.begin(), name.end(), [](char c) {
-    const char lower = LowerCase(c);
-    return c != '_' && !(lower >= 'a' && lower <= 'z') && !(c >= '0' && c <= '9');
-  });
-}
-
 }  // namespace
 
 TraceSink::TraceSink(trace::Builder& builder)
     : builder_(builder), trace_(builder.trace()), tracks_(builder) {}
 
-TraceSink::Category TraceSink::CategoryOf(std::string_view text) {
-  struct Entry {
-    std::string_view name;
-    Category category;
-  };
-  // Every name since 2021, other vendors' included; compared without case.
-  static constexpr Entry kCategories[] = {
-      {"cpu_op", Category::kOp},
-      {"operator", Category::kOldOp},
-      {"hpu_op", Category::kOp},
-      {"user_annotation", Category::kAnnotation},
-      {"collective_comm", Category::kAnnotation},
-      {"gpu_user_annotation", Category::kDeviceAnnotation},
-      {"kernel", Category::kKernel},
-      {"mtia_ccp_events", Category::kKernel},
-      {"gpu_memcpy", Category::kCopy},
-      {"memcpy", Category::kCopy},
-      {"gpu_memset", Category::kSet},
-      {"memset", Category::kSet},
-      {"cuda_runtime", Category::kApi},
-      {"cuda_driver", Category::kApi},
-      {"runtime", Category::kApi},
-      {"hip_runtime", Category::kApi},
-      {"xpu_runtime", Category::kApi},
-      {"xpu_driver", Category::kApi},
-      {"mtia_runtime", Category::kApi},
-      {"glow_runtime", Category::kApi},
-      {"privateuse1_runtime", Category::kApi},
-      {"privateuse1_driver", Category::kApi},
-      {"python_function", Category::kPython},
-      {"python", Category::kPython},
-      {"cuda_sync", Category::kSync},
-      {"xpu_sync", Category::kSync},
-      {"cuda_event", Category::kEvent},
-      {"overhead", Category::kOverhead},
-      {"cpu_instant_event", Category::kInstant},
-      {"memory", Category::kInstant},
-      {"fwdbwd", Category::kFlow},
-      {"forward_backward", Category::kFlow},
-      {"ac2g", Category::kLaunchFlow},
-      {"async_cpu_to_gpu", Category::kLaunchFlow},
-      {"async_gpu", Category::kLaunchFlow},
-      // hone export's, for what Nsight Systems records and PyTorch does not.
-      {"os_runtime", Category::kOs},
-      {"gpu_graph", Category::kGraph},
-      {"cuda_graph_node", Category::kGraphNode},
-      {"trace", Category::kSkip},
-      {"hardware_counters", Category::kSkip},
-      {"mtia_counters", Category::kSkip},
-      {"", Category::kNone},
-  };
+Category TraceSink::CategoryOf(std::string_view text) {
   // Files alternate between a handful of categories: the last few are remembered.
   for (const auto& [name, category] : recent_categories_) {
     if (name == text) return category;
   }
-  const auto same = [](char a, char b) { return LowerCase(a) == b; };
-  Category category = Category::kUnknown;
-  for (const Entry& entry : kCategories) {
-    if (std::equal(text.begin(), text.end(), entry.name.begin(), entry.name.end(), same)) {
-      category = entry.category;
-    }
-  }
+  const Category category = FindCategory(text);
   auto& slot = recent_categories_[next_recent_];
   next_recent_ = (next_recent_ + 1) % recent_categories_.size();
   slot = {std::string(text), category};
@@ -207,7 +135,7 @@ std::uint32_t TraceSink::LaunchOf(const RawEvent& event) {
   return builder_.Launch(launch);
 }
 
-void TraceSink::AddSlice(const RawEvent& event, SliceKind kind) {
+trace::SliceInput TraceSink::SliceOf(const RawEvent& event, SliceKind kind) {
   trace::SliceInput slice;
   slice.start_ns = event.time_ns;
   slice.duration_ns = event.duration_ns;
@@ -235,7 +163,7 @@ void TraceSink::AddSlice(const RawEvent& event, SliceKind kind) {
       break;
     default: break;
   }
-  builder_.Add(slice);
+  return slice;
 }
 
 void TraceSink::AddWork(const RawEvent& event, Category category) {
@@ -295,21 +223,15 @@ void TraceSink::OnComplete(RawEvent& event) {
   if (!HasUsableTime(event)) return;
   const Category category = CategoryOf(event.category);
   if (category != Category::kUnknown && category != Category::kNone) ++recognized_;
+  if (const auto kind = HostKindOf(category, event.name)) {
+    if (*kind == SliceKind::kOther) CountUnknown(event);
+    return builder_.Add(SliceOf(event, *kind));
+  }
   switch (category) {
-    case Category::kOp:
-      return AddSlice(event, IsTorchScope(event.name) ? SliceKind::kAnnotation : SliceKind::kOp);
-    case Category::kOldOp:
-      return AddSlice(event, NamesRange(event.name) ? SliceKind::kAnnotation : SliceKind::kOp);
-    case Category::kAnnotation: return AddSlice(event, SliceKind::kAnnotation);
-    case Category::kApi: return AddSlice(event, SliceKind::kApi);
-    case Category::kPython: return AddSlice(event, SliceKind::kPython);
-    case Category::kOverhead: return AddSlice(event, SliceKind::kOverhead);
     case Category::kKernel:
     case Category::kCopy:
     case Category::kSet:
     case Category::kGraph: return AddWork(event, category);
-    case Category::kGraphNode: return AddSlice(event, SliceKind::kGraphNode);
-    case Category::kOs: return AddSlice(event, SliceKind::kOs);
     case Category::kDeviceAnnotation:
       return builder_.AddDeviceAnnotation(event.time_ns, event.duration_ns, InternRaw(event.name),
                                           StreamOf(event));
@@ -317,14 +239,69 @@ void TraceSink::OnComplete(RawEvent& event) {
     case Category::kEvent:
       return builder_.AddEventRecord(event.time_ns, StreamOf(event), event.correlation,
                                      event.event_id);
-    case Category::kSkip: return;
-    default:
-      trace_.losses.Add(LossKind::kUnknownEvent, 1, 0, event.category);
-      return AddSlice(event, SliceKind::kOther);
+    default: return;
   }
 }
 
-void TraceSink::Settle() { tracks_.Settle(); }
+// An event without a category is named by itself.
+void TraceSink::CountUnknown(const RawEvent& event) {
+  trace_.losses.Add(LossKind::kUnknownEvent, 1, 0,
+                    event.category.empty() ? std::string(event.name) + ", without a category"
+                                           : std::string(event.category));
+}
+
+// "B" and "E" are the two ends of what "X" says at once; they nest on each thread. Profilers write
+// the host's side so at most.
+void TraceSink::OnBegin(RawEvent& event) {
+  if (!event.has_time) return trace_.losses.Add(LossKind::kBadTime, 1, 0, event.name);
+  const Category category = CategoryOf(event.category);
+  const auto kind = HostKindOf(category, event.name);
+  const bool unknown = !kind || *kind == SliceKind::kOther;
+  if (!kind) {
+    trace_.losses.Add(LossKind::kUnknownEvent, 1, 0, "phase B");
+  } else if (unknown) {
+    CountUnknown(event);
+  }
+  const std::uint16_t thread = ThreadOf(event);
+  if (open_.size() <= thread) open_.resize(thread + std::size_t{1});
+  open_[thread].push_back(
+      {SliceOf(event, kind.value_or(SliceKind::kOther)), !unknown, kind.has_value()});
+}
+
+void TraceSink::OnEnd(RawEvent& event) {
+  if (!event.has_time) return trace_.losses.Add(LossKind::kBadTime, 1, 0, event.name);
+  const std::uint16_t thread = ThreadOf(event);
+  if (open_.size() <= thread || open_[thread].empty()) {
+    return trace_.losses.Add(LossKind::kUnknownEvent, 1, 0, "phase E without its B");
+  }
+  OpenSlice begun = std::move(open_[thread].back());
+  open_[thread].pop_back();
+  trace::SliceInput& slice = begun.slice;
+  // Out of limits the difference could overflow; Admit refuses such a start.
+  const bool near =
+      slice.start_ns > -trace::Builder::kLatest && slice.start_ns < trace::Builder::kLatest &&
+      event.time_ns > -trace::Builder::kLatest && event.time_ns < trace::Builder::kLatest;
+  slice.duration_ns = near ? event.time_ns - slice.start_ns : 0;
+  if (!begun.kept || !builder_.Admit(near ? slice.start_ns : INT64_MAX, slice.duration_ns,
+                                     trace_.strings[slice.name])) {
+    return;
+  }
+  if (begun.recognized) ++recognized_;
+  builder_.Add(slice);
+}
+
+void TraceSink::CountUnclosed() {
+  for (const std::vector<OpenSlice>& thread : open_) {
+    for (const OpenSlice& open : thread) {
+      trace_.losses.Add(LossKind::kUnclosedRange, 1, 0, trace_.strings[open.slice.name]);
+    }
+  }
+}
+
+void TraceSink::Settle() {
+  tracks_.Settle();
+  CountUnclosed();
+}
 
 void TraceSink::OnInstant(RawEvent& event) {
   if (!HasUsableTime(event)) return;
@@ -379,6 +356,8 @@ void TraceSink::OnEvent(RawEvent& event) {
   ++events_;
   switch (event.phase) {
     case 'X': return OnComplete(event);
+    case 'B': return OnBegin(event);
+    case 'E': return OnEnd(event);
     case 'i':
     case 'I': return OnInstant(event);
     case 'C': return OnCounter(event);

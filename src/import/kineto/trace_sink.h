@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
+#include "import/kineto/category.h"
 #include "import/kineto/device_tracks.h"
 #include "import/kineto/event_parser.h"
 #include "trace/builder.h"
@@ -30,29 +32,6 @@ class TraceSink final : public EventSink {
   std::uint64_t recognized() const { return recognized_; }
 
  private:
-  enum class Category : std::uint8_t {
-    kNone,
-    kOp,
-    kOldOp,
-    kAnnotation,
-    kDeviceAnnotation,
-    kKernel,
-    kCopy,
-    kSet,
-    kGraph,
-    kGraphNode,
-    kApi,
-    kOs,
-    kPython,
-    kSync,
-    kEvent,
-    kOverhead,
-    kInstant,
-    kFlow,
-    kLaunchFlow,
-    kSkip,
-    kUnknown,
-  };
   Category CategoryOf(std::string_view text);
 
   void OnComplete(RawEvent& event);
@@ -60,7 +39,11 @@ class TraceSink final : public EventSink {
   void OnInstant(RawEvent& event);
   void OnCounter(RawEvent& event);
   void OnNameRecord(const RawEvent& event);
-  void AddSlice(const RawEvent& event, trace::SliceKind kind);
+  void OnBegin(RawEvent& event);
+  void OnEnd(RawEvent& event);
+  void CountUnknown(const RawEvent& event);
+  void CountUnclosed();
+  trace::SliceInput SliceOf(const RawEvent& event, trace::SliceKind kind);
   void AddWork(const RawEvent& event, Category category);
   void AddSync(const RawEvent& event);
 
@@ -87,6 +70,12 @@ class TraceSink final : public EventSink {
   // Names with escapes or other things to clean, by the id of their raw text.
   std::unordered_map<std::uint32_t, StringId> cleaned_;
   std::string scratch_;
+  // Slices that have begun ("B") and not ended, innermost last, by thread.
+  struct OpenSlice {
+    trace::SliceInput slice;
+    bool recognized, kept;
+  };
+  std::vector<std::vector<OpenSlice>> open_;
 };
 
 }  // namespace hone::importer::kineto
