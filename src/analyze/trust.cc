@@ -59,6 +59,7 @@ struct Tally {
 struct DeviceLinks {
   Tally all;
   Tally nameless;  // neither the launching call nor an operator is in the file
+  Tally no_id;     // of these: without an id by which either could be found
   Tally no_call;   // an operator by External id, but no call
   Tally graph;     // of a CUDA graph, or one itself, and no operator is known to have captured it
 };
@@ -88,6 +89,9 @@ DeviceLinks CountLinks(const trace::Trace& trace, const Steps& steps) {
                        (api != kNoRow && calls[api] == ApiClass::kGraphLaunch);
     if (graph && !CapturedElsewhere(trace, i)) add(links.graph);
     if (api == kNoRow) add(device.op[i] == kNoRow ? links.nameless : links.no_call);
+    if (api == kNoRow && device.correlation[i] == 0 && device.external_id[i] == 0) {
+      add(links.no_id);
+    }
   }
   return links;
 }
@@ -248,15 +252,19 @@ class Judge {
     const double nameless = Share(links.nameless.time, links.all.time);
     if (nameless > kUnlinkedPartial) {
       const bool no_host = facts_.present.api_calls == 0 && facts_.present.ops == 0;
+      const bool no_ids = links.no_id.count == links.nameless.count;
       Add(nameless > kUnlinkedPoor ? Verdict::kPoor : Verdict::kPartial,
           fmt::format("{} of {} pieces of device work ({} of device time) {}; op tables leave them "
                       "out; {}",
                       WithThousands(links.nameless.count), WithThousands(links.all.count),
                       Percent(nameless),
-                      no_host ? "have no host side, the file holds none"
-                              : "were launched outside the recorded window",
-                      no_host ? RecordAgain(trace_.info, Lacking::kCalls)
-                              : LossHelp(trace_.info, LossKind::kUnlinkedDeviceWork)));
+                      no_host  ? "have no host side, the file holds none"
+                      : no_ids ? "have no correlation id, so that their launches cannot be told"
+                               : "were launched outside the recorded window",
+                      no_host  ? RecordAgain(trace_.info, Lacking::kCalls)
+                      : no_ids ? "another tool may have left the ids out: analyze the file as the "
+                                 "recorder wrote it"
+                               : LossHelp(trace_.info, LossKind::kUnlinkedDeviceWork)));
     }
     const double no_call = Share(links.no_call.time, links.all.time);
     if (no_call > kUnlinkedPartial) {

@@ -77,10 +77,9 @@ const char* LossHelp(const TraceInfo& info, LossKind kind) {
       break;
     case LossKind::kUnlinkedDeviceWork:
       if (torch)
-        return "add a warm-up to the profiler schedule, or synchronize before recording starts";
-      break;
-    case LossKind::kGraphUnattributed:
-      if (torch) return "record with a PyTorch that writes graph node ids, or without CUDA graphs";
+        return "add a warm-up to the profiler schedule, or synchronize before recording starts, "
+               "where "
+               "work was queued before it";
       break;
     case LossKind::kGraphOpaque:
       if (nsys) return "record with nsys profile --cuda-graph-trace=node to see their kernels";

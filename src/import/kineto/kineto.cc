@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/byte_source.h"
+#include "base/text.h"
 #include "import/import.h"
 #include "import/kineto/document.h"
 #include "import/kineto/trace_sink.h"
@@ -57,6 +58,41 @@ bool LooksLikeTrace(const kineto::Window& first, bool array_form) {
   return text[start] == '{' && text.find("\"traceEvents\"") != std::string_view::npos;
 }
 
+// Whether anything was read that an answer can stand on.
+Status CheckEvents(const kineto::TraceSink& sink, const trace::Trace& trace) {
+  if (sink.events() == 0) {
+    if (trace.info.compression_damaged) {
+      return Error(trace.losses[LossKind::kDamagedCompression].first_detail +
+                   "; no event before it could be read");
+    }
+    if (trace.losses[LossKind::kTruncatedInput].count > 0) {
+      return Error(fmt::format(
+          "ends at byte {}, before the end of its first event; copy it again, or let the profiler "
+          "finish writing",
+          WithThousands(trace.info.raw_bytes)));
+    }
+    return Error("holds no events; was the profiler's schedule ever active?");
+  }
+  if (sink.recognized() > 0) return Ok();
+  const LossCount& untimed = trace.losses[LossKind::kBadTime];
+  if (untimed.count > 0) {
+    return Error(fmt::format(
+        "{} events, of which {} {} no usable time (first: {}): none, no number, or over 73 years "
+        "away from zero, and the others are of no known kind; times are microseconds, record again",
+        sink.events(), untimed.count, untimed.count == 1 ? "has" : "have", untimed.first_detail));
+  }
+  if (sink.of_autograd_profiler()) {
+    return Error(fmt::format(
+        "{} events as PyTorch's autograd profiler exports them, without launching calls and "
+        "streams; record with torch.profiler.profile (PyTorch 1.8 and later) and "
+        "export_chrome_trace",
+        sink.events()));
+  }
+  return Error(fmt::format(
+      "{} events, none of a kind that the PyTorch profiler writes; see hone help inputs",
+      sink.events()));
+}
+
 Result<trace::Trace> Load(ByteSource& source, const std::string& path, const ImportOptions& options,
                           std::size_t window_bytes) {
   trace::Builder builder;
@@ -98,23 +134,7 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path, const Imp
   info.input_bytes = source.input_size();
   info.raw_bytes = reader.raw_bytes();
   info.events_seen = sink.events();
-  if (sink.events() == 0) {
-    return Error(info.compression_damaged
-                     ? source.damage() + "; no event before it could be read"
-                     : "holds no events; was the profiler's schedule ever active?");
-  }
-  const LossCount& untimed = builder.trace().losses[LossKind::kBadTime];
-  if (sink.recognized() == 0 && untimed.count > 0) {
-    return Error(fmt::format(
-        "{} events, of which {} {} no usable time (first: {}): none, no number, or over 73 years "
-        "away from zero, and the others are of no known kind; times are microseconds, record again",
-        sink.events(), untimed.count, untimed.count == 1 ? "has" : "have", untimed.first_detail));
-  }
-  if (sink.recognized() == 0) {
-    return Error(fmt::format(
-        "{} events, none of a kind that the PyTorch profiler writes; see hone help inputs",
-        sink.events()));
-  }
+  HONE_RETURN_IF_ERROR(CheckEvents(sink, builder.trace()));
   sink.Settle();
   return std::move(builder).Finish();
 }

@@ -343,6 +343,11 @@ TEST(Kineto, BeginsAndEndsOutOfLimitsAreLeftOut) {
   EXPECT_EQ(trace.losses[LossKind::kNegativeDuration].count, 1U);
 }
 
+TEST(Kineto, ATraceInsideAFieldIsRead) {
+  EXPECT_EQ(Load("{\"data\": " + Wrap(kOp) + "}").host.size(), 1U);
+  EXPECT_NE(Fail("{\"a\": {\"b\": " + Wrap(kOp) + "}}").find("no events"), std::string::npos);
+}
+
 TEST(Kineto, WhatIsNoTraceIsRefusedInOneSentence) {
   EXPECT_NE(Fail("").find("empty"), std::string::npos);
   EXPECT_NE(Fail("hello").find("not a trace"), std::string::npos);

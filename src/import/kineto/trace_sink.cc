@@ -7,6 +7,7 @@
 #include "import/kineto/copy_name.h"
 #include "import/kineto/metadata.h"
 #include "import/kineto/scalar.h"
+#include "import/kineto/window_reader.h"
 
 namespace hone::importer::kineto {
 namespace {
@@ -303,6 +304,12 @@ void TraceSink::Settle() {
   CountUnclosed();
 }
 
+bool TraceSink::of_autograd_profiler() const {
+  return std::any_of(trace_.processes.begin(), trace_.processes.end(), [](const auto& process) {
+    return process.pid == -1 && process.name == "CPU functions";
+  });
+}
+
 void TraceSink::OnInstant(RawEvent& event) {
   if (!HasUsableTime(event)) return;
   if (event.name == "[memory]" || (event.name == "Memory" && event.bytes != INT64_MIN)) {
@@ -388,6 +395,20 @@ void TraceSink::OnStray() {
 }
 
 void TraceSink::OnMetadata(std::string_view key, std::string_view json) {
+  // {"data": {"traceEvents": […]}}: services hand out traces inside an answer of theirs.
+  if (events_ == 0 && !inside_ && json.starts_with('{') &&
+      json.find("\"traceEvents\"") != std::string_view::npos) {
+    inside_ = true;
+    std::string document(json);
+    document.append(kWindowPadding, ' ');
+    EventParser parser;
+    parser.Index(std::string_view(document).substr(0, json.size()));
+    if (!parser.Walk(*this).complete) {
+      trace_.losses.Add(LossKind::kUnreadableMetadata, 1, 0, key);
+    }
+    inside_ = false;
+    return;
+  }
   ReadMetadata(key, json, builder_);
 }
 

@@ -30,6 +30,8 @@ class TraceSink final : public EventSink {
   std::uint64_t events() const { return events_; }
   // Events that are something a profiler writes, against JSON that merely has the same shape.
   std::uint64_t recognized() const { return recognized_; }
+  // Whether the file is the list of events that PyTorch's autograd profiler exports.
+  bool of_autograd_profiler() const;
 
  private:
   Category CategoryOf(std::string_view text);
@@ -76,6 +78,7 @@ class TraceSink final : public EventSink {
     bool recognized, kept;
   };
   std::vector<std::vector<OpenSlice>> open_;
+  bool inside_ = false;  // of a document in a field of the file's own
 };
 
 }  // namespace hone::importer::kineto
