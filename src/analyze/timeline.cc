@@ -65,7 +65,12 @@ TimelineSplit SplitWindow(const DeviceTimeline& device, Interval window) {
 Known<Timeline> ComputeTimeline(const trace::Trace& trace, const WorkClasses& classes,
                                 const IntervalSet& steady_window, const IntervalSet& holes) {
   const trace::DeviceWork& work = trace.device;
-  if (work.size() == 0) return Known<Timeline>::Absent("no device work in this trace");
+  if (work.size() == 0) {
+    return Known<Timeline>::Absent(
+        trace.losses[LossKind::kUnreadDevice].count > 0
+            ? "the device's work stands in records that hone does not read"
+            : "no device work in this trace");
+  }
 
   struct Hull {
     Interval span{INT64_MAX, INT64_MIN};

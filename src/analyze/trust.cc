@@ -168,6 +168,7 @@ class Judge {
                       LossHelp(trace_.info, LossKind::kUnreadableEvent)));
     }
     Behind();
+    Unread();
     Unknown();
     Merged();
     ImpossibleTimes();
@@ -204,6 +205,15 @@ class Judge {
         fmt::format("{} of {} bytes stand behind the end of the trace ({}) and were not read; {}",
                     WithThousands(behind.count), WithThousands(trace_.info.raw_bytes),
                     behind.first_detail, LossHelp(trace_.info, LossKind::kTextBehind)));
+  }
+
+  void Unread() {
+    const LossCount& unread = trace_.losses[LossKind::kUnreadDevice];
+    if (unread.count == 0) return;
+    Add(Verdict::kPoor,
+        fmt::format("{} ({}): what the device did, when it was idle and why is not told; {}",
+                    CountedLoss(LossKind::kUnreadDevice, unread.count), unread.first_detail,
+                    LossHelp(trace_.info, LossKind::kUnreadDevice)));
   }
 
   // Every figure of a step is that of one rank, and waits for another one have no name.

@@ -28,6 +28,7 @@ enum class LossKind : std::uint8_t {
   kNegativeDuration,        // duration below zero, taken as zero
   kUnknownEvent,            // a phase or category this version does not know
   kTextBehind,              // bytes behind the end of the trace: another trace, or anything else
+  kUnreadDevice,            // work of a device whose records hone does not read
   kUnreadableMetadata,      // a file-level key that could not be understood
   kUnlinkedDeviceWork,      // device work whose launching call is not in the file
   kUnattributedDeviceWork,  // launching call known, but no operator around it

@@ -45,10 +45,27 @@ Known<replay::Prediction> HalfOnTop(const std::vector<Finding>& findings,
   return OfferHalfPrecision(whatif, std::move(fixes));
 }
 
+// The host's side alone looks like a program that computes on the CPU, and would be judged as one.
+Diagnosis JudgeNothing() {
+  constexpr char kWhy[] = "the device's work stands in records that hone does not read";
+  Diagnosis diagnosis;
+  for (const RuleInfo& rule : AllRules()) {
+    ++diagnosis.rules;
+    diagnosis.not_checked.push_back({rule.id, kWhy});
+  }
+  ++diagnosis.rules;
+  diagnosis.not_checked.push_back({"healthy", kWhy});
+  diagnosis.replay = Known<ReplayFacts>::Absent(kWhy);
+  return diagnosis;
+}
+
 }  // namespace
 
 Diagnosis Diagnose(const trace::Trace& trace, const analyze::Facts& facts,
                    const analyze::SkewFacts* skew) {
+  if (trace.device.size() == 0 && trace.losses[LossKind::kUnreadDevice].count > 0) {
+    return JudgeNothing();
+  }
   Diagnosis diagnosis;
   const Known<std::unique_ptr<replay::Model>> model = replay::Model::Build(trace, facts, skew);
   std::unique_ptr<replay::WhatIf> whatif;

@@ -343,6 +343,16 @@ TEST(Kineto, BeginsAndEndsOutOfLimitsAreLeftOut) {
   EXPECT_EQ(trace.losses[LossKind::kNegativeDuration].count, 1U);
 }
 
+TEST(Kineto, WhatAnAscendDeviceDidIsCounted) {
+  const Trace trace = Load(Wrap(
+      std::string(kOp) +
+      R"json(,{"ph":"X","name":"MatMulV2","pid":9,"tid":7,"ts":20,"dur":5,"args":{"Task Type":"AI_CORE"}},
+         {"ph":"X","name":"AscendCL@aclnnMatmul","pid":8,"tid":7,"ts":15,"dur":5},
+         {"ph":"M","name":"process_name","pid":9,"tid":0,"args":{"name":"Ascend Hardware"}})json"));
+  EXPECT_EQ(trace.losses[LossKind::kUnreadDevice].count, 1U);
+  EXPECT_EQ(trace.losses[LossKind::kUnknownEvent].first_detail, "MatMulV2, without a category");
+}
+
 TEST(Kineto, ATraceInsideAFieldIsRead) {
   EXPECT_EQ(Load("{\"data\": " + Wrap(kOp) + "}").host.size(), 1U);
   EXPECT_NE(Fail("{\"a\": {\"b\": " + Wrap(kOp) + "}}").find("no events"), std::string::npos);

@@ -299,9 +299,23 @@ void TraceSink::CountUnclosed() {
   }
 }
 
+// torch_npu writes what an Ascend device did without a category, on a track of this name. Read as
+// slices of the host it would be in nobody's sum.
+void TraceSink::CountUnreadDevice() {
+  constexpr std::string_view kTrack = "Ascend Hardware";
+  std::uint64_t tasks = 0;
+  for (trace::RowId i = 0; i < trace_.host.size(); ++i) {
+    if (trace_.host.kind[i] != SliceKind::kOther) continue;
+    const trace::Thread& thread = trace_.threads[trace_.host.thread[i]];
+    if (trace_.processes[thread.process].name == kTrack) ++tasks;
+  }
+  trace_.losses.Add(LossKind::kUnreadDevice, tasks, 0, kTrack);
+}
+
 void TraceSink::Settle() {
   tracks_.Settle();
   CountUnclosed();
+  CountUnreadDevice();
 }
 
 bool TraceSink::of_autograd_profiler() const {

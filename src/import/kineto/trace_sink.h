@@ -45,6 +45,7 @@ class TraceSink final : public EventSink {
   void OnEnd(RawEvent& event);
   void CountUnknown(const RawEvent& event);
   void CountUnclosed();
+  void CountUnreadDevice();
   trace::SliceInput SliceOf(const RawEvent& event, trace::SliceKind kind);
   void AddWork(const RawEvent& event, Category category);
   void AddSync(const RawEvent& event);

@@ -99,8 +99,9 @@ std::string HealthySentence(const Finding& healthy, const Style& style) {
 }
 
 std::string NothingSentence(const doctor::Diagnosis& diagnosis, const Known<Breakdown>& breakdown) {
-  std::string text = fmt::format("nothing found by {}",
-                                 Count(diagnosis.rules - diagnosis.not_checked.size(), "rule"));
+  const std::size_t judged = diagnosis.rules - diagnosis.not_checked.size();
+  if (judged == 0) return "no rule can judge this trace";
+  std::string text = fmt::format("nothing found by {}", Count(judged, "rule"));
   // The largest part in which the device does not compute is what one would like explained.
   const BreakdownRow* most = nullptr;
   if (breakdown) {

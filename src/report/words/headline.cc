@@ -49,7 +49,10 @@ std::string NameOf(const trace::TraceInfo& info, const Style& style) {
 // "NVIDIA H200", "2 × NVIDIA H100", "GPU" where work has a device without a name.
 std::string DeviceText(const Input& input, const Style& style) {
   const Known<analyze::Timeline>& timeline = input.facts.timeline;
-  if (!timeline) return "no device work";
+  if (!timeline) {
+    const bool unread = input.trace.losses[LossKind::kUnreadDevice].count > 0;
+    return unread ? "a device that hone does not read" : "no device work";
+  }
   std::map<std::string, std::size_t> names;
   for (const analyze::DeviceTimeline& device : timeline->devices) {
     const bool known = device.device < input.trace.devices.size();
