@@ -157,7 +157,8 @@ Result<std::vector<std::string>> FindTraces(const std::string& path,
 Result<trace::Trace> LoadTrace(const std::string& path, const ImportOptions& options) {
   const std::string head = ReadFileHead(path, 16);
   if (head == std::string_view("SQLite format 3\0", 16)) return LoadNsys(path, options);
-  if (head.size() == 16 && head.find_first_not_of('\0') == std::string::npos) {
+  const bool json = path.ends_with(".json") || path.ends_with(".json.tmp");
+  if (head.size() == 16 && head.find_first_not_of('\0') == std::string::npos && !json) {
     return LoadNsys(path, options);  // a header of zeros: an export that was interrupted
   }
   const std::string_view magic(wire::kFileMagic, sizeof wire::kFileMagic);

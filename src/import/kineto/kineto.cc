@@ -9,43 +9,13 @@
 #include "base/text.h"
 #include "import/import.h"
 #include "import/kineto/document.h"
+#include "import/kineto/no_trace.h"
 #include "import/kineto/trace_sink.h"
 #include "import/kineto/window_reader.h"
 #include "trace/builder.h"
-#include "wire/file_writer.h"
 
 namespace hone::importer {
 namespace {
-
-constexpr char kNotATrace[] =
-    "not a trace (expected PyTorch JSON, an Nsight Systems SQLite export or a recording of hone "
-    "run); see hone help inputs";
-
-// What a compressed file holds that is not JSON, and how to get at it; empty: nothing known. One
-// layer of compression is undone, and only around JSON.
-std::string WhatIsInside(std::string_view text, const std::string& path) {
-  struct Kind {
-    std::string_view magic;
-    const char *what, *ending;
-  };
-  constexpr Kind kGzip{"\x1f\x8b", "gzip", ".json.gz"};
-  constexpr Kind kKinds[] = {
-      kGzip,
-      {"\x28\xb5\x2f\xfd", "zstd", ".json.zst"},
-      {"SQLite format 3", "an SQLite file", ".sqlite"},
-      {{wire::kFileMagic, sizeof wire::kFileMagic}, "a recording of hone run", ".hone"},
-  };
-  const std::string head = ReadFileHead(path, 4);
-  const bool in_gzip = head.starts_with(kGzip.magic);
-  for (const Kind& kind : kKinds) {
-    if (!text.starts_with(kind.magic) || head.empty()) continue;
-    return fmt::format("{} inside {}{}; unpack it once: {} {} > unpacked{}", kind.what,
-                       in_gzip ? "gzip" : "zstd",
-                       kind.ending[1] == 'j' ? " (compressed twice)" : "",
-                       in_gzip ? "gunzip -c" : "zstd -dc", path, kind.ending);
-  }
-  return "";
-}
 
 bool LooksLikeTrace(const kineto::Window& first, bool array_form) {
   const std::string_view text = first.body;
@@ -105,9 +75,7 @@ Result<trace::Trace> Load(ByteSource& source, const std::string& path, const Imp
       if (window->last && !source.damage().empty()) {
         return Error(source.damage() + "; nothing before it could be read");
       }
-      if (window->body.empty()) return Error("is empty; was the recording interrupted?");
-      std::string inside = WhatIsInside(window->body, path);
-      return Error(inside.empty() ? kNotATrace : std::move(inside));
+      return Error(kineto::WhyNoTrace(window->body, window->last, path));
     }
     LossLog losses;
     if (!document) document.emplace(sink, reader.array_form());
