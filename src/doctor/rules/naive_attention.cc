@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // naive-attention: softmax(q kᵀ) v spelled out.
+#include <fmt/format.h>
+
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "replay/edits/attention.h"
@@ -9,7 +11,6 @@ namespace hone::doctor {
 
 Judgement JudgeNaiveAttention(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
-  if (the_case.trace.device.size() == 0) return Judgement::Quiet();
   if (the_case.facts.trust.present.ops == 0) {
     return Judgement::Missing(std::string("no operators in this trace; ") +
                               trace::RecordAgain(the_case.trace.info, trace::Lacking::kOperators));
@@ -21,7 +22,10 @@ Judgement JudgeNaiveAttention(const Case& the_case) {
   Finding finding;
   finding.id = "naive-attention";
   finding.fix = {"naive-attention"};
-  finding.title = "attention is spelled out in matmul and softmax instead of one fused kernel";
+  const bool on_host = the_case.trace.device.size() == 0;
+  finding.title =
+      fmt::format("attention is spelled out in matmul and softmax instead of one fused {}",
+                  on_host ? "operator" : "kernel");
   finding.evidence.push_back((*edit)->Scope(model));
   finding.evidence.emplace_back(
       "the matrix of scores is written to memory and read back several times");
@@ -29,9 +33,16 @@ Judgement JudgeNaiveAttention(const Case& the_case) {
       "y = F.scaled_dot_product_attention(q, k, v)  # attn_mask=, dropout_p= as before; "
       "is_causal=True only where the program masks the future\n"
       "# Hugging Face: from_pretrained(..., attn_implementation=\"sdpa\")\n";
+  if (on_host) {
+    finding.remedy +=
+        "# nn.MultiheadAttention: need_weights=False; dropout is not fused on the CPU\n";
+  }
   finding.effort = Effort::kFewLines;
-  const std::vector<replay::Attention> found = replay::FindAttention(model);
-  if (!found.empty()) finding.where.push_back(Places(the_case).Of(found.front().softmax));
+  for (const replay::Attention& one : replay::FindAttention(model)) {
+    if (one.on_host && one.dropout) continue;
+    finding.where.push_back(Places(the_case).Of(one.softmax));
+    break;
+  }
   return Judgement::Fires(std::move(finding));
 }
 

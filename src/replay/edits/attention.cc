@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "analyze/autograd_engine.h"
+#include "replay/edits/attention_calls.h"
 
 namespace hone::replay {
 namespace {
@@ -17,96 +18,24 @@ using trace::RowId;
 // Scale, mask (two or three), cast, dropout, cast: more between softmax and matmul is other code.
 constexpr std::size_t kMostBetween = 9;
 
-enum class Role : std::uint8_t { kOther, kBatched, kSoftmax, kBetween };
-
-Role RoleOf(std::string_view op) {
-  if (op == "aten::bmm" || op == "aten::baddbmm" || op == "aten::matmul" || op == "aten::einsum") {
-    return Role::kBatched;
-  }
-  if (op == "aten::_softmax" || op == "aten::softmax" || op == "aten::_safe_softmax") {
-    return Role::kSoftmax;
-  }
-  for (const std::string_view word : {"aten::mul",
-                                      "aten::div",
-                                      "aten::add",
-                                      "aten::sub",
-                                      "aten::where",
-                                      "aten::masked_fill",
-                                      "aten::copy_",
-                                      "aten::_to_copy",
-                                      "aten::to",
-                                      "aten::clone",
-                                      "aten::native_dropout",
-                                      "aten::dropout",
-                                      "aten::bernoulli",
-                                      "aten::tril",
-                                      "aten::triu",
-                                      "aten::fill_",
-                                      "aten::full",
-                                      "aten::neg",
-                                      "aten::_log_softmax",
-                                      "aten::clamp",
-                                      "aten::maximum",
-                                      "aten::eq",
-                                      "aten::lt",
-                                      "aten::le",
-                                      "aten::gt",
-                                      "aten::ge",
-                                      "aten::logical",
-                                      "aten::bitwise",
-                                      "aten::expand",
-                                      "aten::slice"}) {
-    if (op.starts_with(word)) return Role::kBetween;
-  }
-  return Role::kOther;
-}
-
 // A mask that hides scores, as a causal one does. What is added may be a bias as well.
 bool WritesOver(std::string_view op) {
   return op.starts_with("aten::masked_fill") || op.starts_with("aten::where");
 }
 
-struct Launching {  // an operator that launches work, in call order
-  RowId op = kNoRow;
-  Role role = Role::kOther;
-  std::vector<TaskId> work;
-};
-
-// By thread, the operators around launches in order.
-std::vector<std::vector<Launching>> CollectLaunching(const Model& model) {
-  const trace::Trace& trace = model.trace();
-  std::vector<std::uint8_t> roles(trace.strings.size(), UINT8_MAX);
-  std::vector<std::vector<Launching>> by_thread(trace.threads.size());
-  for (RowId call = 0; call < trace.host.size(); ++call) {
-    if (trace.host.kind[call] != trace::SliceKind::kApi) continue;
-    const RowId work = model.WorkOf(call);
-    if (work == kNoRow || model.graph().of_device[work] == kNoTask) continue;
-    const RowId op = model.lineage().op[call];
-    if (op == kNoRow) continue;
-    std::vector<Launching>& list = by_thread[trace.host.thread[call]];
-    if (list.empty() || list.back().op != op) {
-      std::uint8_t& role = roles[static_cast<std::uint32_t>(trace.host.name[op])];
-      if (role == UINT8_MAX) role = static_cast<std::uint8_t>(RoleOf(trace.HostName(op)));
-      list.push_back({op, static_cast<Role>(role), {}});
-    }
-    list.back().work.push_back(model.graph().of_device[work]);
-  }
-  return by_thread;
-}
-
 // Index of the batched matmul before or after the softmax at `at`; SIZE_MAX: none.
-std::size_t FindProduct(const std::vector<Launching>& list, std::size_t at, int step) {
+std::size_t FindProduct(const std::vector<AttentionCall>& list, std::size_t at, int step) {
   for (std::size_t n = 1; n <= kMostBetween + 1; ++n) {
     if (step < 0 && at < n) break;
     const std::size_t i = step < 0 ? at - n : at + n;
     if (i >= list.size()) break;
-    if (list[i].role == Role::kBatched) return i;
-    if (list[i].role != Role::kBetween) break;
+    if (list[i].role == AttentionRole::kBatched) return i;
+    if (list[i].role != AttentionRole::kBetween) break;
   }
   return SIZE_MAX;
 }
 
-bool IsHalf(const Model& model, const Launching& product) {
+bool IsHalf(const Model& model, const AttentionCall& product) {
   for (const TaskId task : product.work) {
     const analyze::KernelTraits& traits = model.Traits(model.graph().tasks[task].row);
     if (traits.precision == Precision::kBf16 || traits.precision == Precision::kFp16) return true;
@@ -116,6 +45,18 @@ bool IsHalf(const Model& model, const Launching& product) {
 
 // Sequence numbers of the forward operators, each with the attention it belongs to.
 using Sequences = std::unordered_map<std::int64_t, std::size_t>;
+
+// Of the operators from `begin` to `end_ns` on its thread.
+Nanos ProductsNs(const Model& model, RowId begin, Nanos end_ns) {
+  const trace::HostSlices& host = model.trace().host;
+  Nanos time = 0;
+  for (RowId i = begin; i < host.size() && host.thread[i] == host.thread[begin]; ++i) {
+    if (host.start_ns[i] >= end_ns) break;
+    if (host.kind[i] != trace::SliceKind::kOp) continue;
+    if (IsBatchedProduct(model.trace().HostName(i))) time += host.duration_ns[i];
+  }
+  return time;
+}
 
 // Adds the operators from the first product to the second, with all that their calls do. What lies
 // around both (a checkpointed layer) has other things in it.
@@ -133,7 +74,8 @@ void AddForward(const Model& model, RowId first, RowId last, std::size_t index,
     }
   }
   if (model.LaneOf(first) == UINT16_MAX) return;
-  attention.forward_host.push_back({model.LaneOf(first), {host.start_ns[begin], end}});
+  attention.forward_host.push_back(
+      {model.LaneOf(first), {host.start_ns[begin], end}, ProductsNs(model, begin, end)});
 }
 
 bool IsBackward(const Model& model, RowId top) {
@@ -165,10 +107,12 @@ void AddBackwardHost(const Model& model, const Sequences& sequences,
       continue;
     }
     std::vector<Attention::Stretch>& stretches = found[at->second].backward_host;
+    const Nanos products = ProductsNs(model, i, host.end_ns(i));
     if (follows && before == at->second) {
       stretches.back().span.end_ns = host.end_ns(i);
+      stretches.back().products_ns += products;
     } else {
-      stretches.push_back({model.LaneOf(i), {host.start_ns[i], host.end_ns(i)}});
+      stretches.push_back({model.LaneOf(i), {host.start_ns[i], host.end_ns(i)}, products});
     }
     before = at->second;
   }
@@ -177,13 +121,16 @@ void AddBackwardHost(const Model& model, const Sequences& sequences,
 }  // namespace
 
 std::vector<Attention> FindAttention(const Model& model) {
-  const std::vector<std::vector<Launching>> by_thread = CollectLaunching(model);
+  const bool on_host = model.trace().device.size() == 0;
+  const std::vector<std::vector<AttentionCall>> by_thread =
+      on_host ? CallsOnHost(model) : LaunchingCalls(model);
   std::vector<Attention> found;
   Sequences sequences;
-  for (const std::vector<Launching>& list : by_thread) {
+  for (const std::vector<AttentionCall>& list : by_thread) {
     std::size_t used = 0;  // products belong to one attention only
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (list[i].role != Role::kSoftmax || IsBackward(model, model.lineage().top_op[list[i].op])) {
+      if (list[i].role != AttentionRole::kSoftmax ||
+          IsBackward(model, model.lineage().top_op[list[i].op])) {
         continue;
       }
       const std::size_t first = FindProduct(list, i, -1), last = FindProduct(list, i, +1);
@@ -192,10 +139,12 @@ std::vector<Attention> FindAttention(const Model& model) {
       Attention attention;
       attention.softmax = list[i].op;
       attention.half = IsHalf(model, list[last]);
+      attention.on_host = on_host;
       for (std::size_t k = first; k < i; ++k) {
         attention.masked = attention.masked || WritesOver(model.trace().HostName(list[k].op));
       }
       for (std::size_t k = first; k <= last; ++k) {
+        attention.dropout = attention.dropout || DropsOut(model.trace().HostName(list[k].op));
         attention.forward.insert(attention.forward.end(), list[k].work.begin(), list[k].work.end());
       }
       AddForward(model, list[first].op, list[last].op, found.size(), attention, sequences);
@@ -203,14 +152,14 @@ std::vector<Attention> FindAttention(const Model& model) {
     }
   }
   if (found.empty()) return found;
-  for (const std::vector<Launching>& list : by_thread) {
-    for (const Launching& launching : list) {
-      const RowId top = model.lineage().top_op[launching.op];
+  for (const std::vector<AttentionCall>& list : by_thread) {
+    for (const AttentionCall& call : list) {
+      const RowId top = model.lineage().top_op[call.op];
       if (!IsBackward(model, top)) continue;
       const auto at = sequences.find(SequenceOf(model, top));
       if (at == sequences.end()) continue;
       std::vector<TaskId>& backward = found[at->second].backward;
-      backward.insert(backward.end(), launching.work.begin(), launching.work.end());
+      backward.insert(backward.end(), call.work.begin(), call.work.end());
     }
   }
   AddBackwardHost(model, sequences, found);

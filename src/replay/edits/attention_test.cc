@@ -17,7 +17,9 @@ constexpr const char* kOther = "void at::native::vectorized_elementwise_kernel<8
 // One step of 1 ms in which each operator launches one kernel; sequence numbers count from 1.
 class Calls {
  public:
-  Calls() { fixture_.Annotation(0, kMillisecond, "ProfilerStep#1"); }
+  explicit Calls(bool device = true) : device_(device) {
+    fixture_.Annotation(0, kMillisecond, "ProfilerStep#1");
+  }
 
   Calls& Forward(const std::vector<const char*>& ops, const char* product = kBf16) {
     for (const std::string_view op : ops) {
@@ -27,9 +29,10 @@ class Calls {
   }
   // Its gradient on the engine's thread: an operator inside the engine's.
   Calls& Backward(const char* op, std::int64_t sequence) {
-    fixture_.Op(at_, 9'000, "autograd::engine::evaluate_function: XBackward0", {}, sequence, 2);
+    fixture_.Op(at_, 9'000, "autograd::engine::evaluate_function: XBackward0", {}, sequence,
+                engine());
     at_ += 500;
-    Launch(op, kBf16, -1, 2);
+    Launch(op, kBf16, -1, engine());
     return *this;
   }
   // Recorders that number the gradient's function instead of the engine's operator around it.
@@ -54,13 +57,17 @@ class Calls {
   }
 
  private:
+  int engine() const { return device_ ? 2 : 1; }  // on the CPU the caller runs the backward pass
   void Launch(const char* op, const char* kernel, std::int64_t sequence, int thread) {
     fixture_.Op(at_, 8'000, op, {}, sequence, thread);
-    fixture_.Api(at_ + 1'000, 5'000, ++correlation_, thread);
-    fixture_.Kernel(at_ + 9'000, 1'000, kernel, correlation_);
+    if (device_) {
+      fixture_.Api(at_ + 1'000, 5'000, ++correlation_, thread);
+      fixture_.Kernel(at_ + 9'000, 1'000, kernel, correlation_);
+    }
     at_ += 10'000;
   }
 
+  const bool device_;
   analyze::TraceFixture fixture_;
   Nanos at_ = 10'000;
   std::int64_t sequence_ = 0, correlation_ = 0;
@@ -171,6 +178,43 @@ TEST(Attention, HostTimeIsThatFromProductToProductAndOfItsNodes) {
   EXPECT_EQ(found[0].backward_host[0].span.begin_ns, 70'500);
   EXPECT_EQ(found[0].backward_host[0].span.end_ns, 90'000);
   EXPECT_EQ(found[0].backward_host[1].span.length(), 9'000);
+}
+
+// Views and operators around others tell nothing; what stands in a layer of its own does.
+TEST(Attention, WithoutADeviceItIsTheOperatorsThatCompute) {
+  const std::vector<Attention> found =
+      Calls(false)
+          .Forward({"aten::linear", "aten::bmm", "aten::view", "aten::div", "aten::masked_fill",
+                    "aten::_softmax", "aten::expand", "aten::reshape", "aten::bmm", "aten::linear"})
+          .Backward("aten::bmm", 9)
+          .Backward("aten::_softmax_backward_data", 6)
+          .Backward("aten::bmm", 2)
+          .Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found[0].on_host);
+  EXPECT_TRUE(found[0].masked);
+  EXPECT_FALSE(found[0].dropout);
+  ASSERT_EQ(found[0].forward_host.size(), 1U);
+  EXPECT_EQ(found[0].forward_host[0].products_ns, 16'000);
+  ASSERT_EQ(found[0].backward_host.size(), 1U);
+  EXPECT_EQ(found[0].backward_host[0].products_ns, 16'000);
+  EXPECT_TRUE(found[0].forward.empty());
+  for (const char* other : {"aten::native_layer_norm", "aten::mm", "MyFunction"}) {
+    EXPECT_TRUE(
+        Calls(false).Forward({"aten::bmm", other, "aten::_softmax", "aten::bmm"}).Find().empty())
+        << other;
+  }
+}
+
+TEST(Attention, DropoutIsWhatDrawsAndNotTheLayer) {
+  for (const auto& [op, drops] :
+       {std::pair("aten::dropout", false), std::pair("aten::native_dropout", true),
+        std::pair("aten::bernoulli_", true)}) {
+    const std::vector<Attention> found =
+        Calls(false).Forward({"aten::bmm", "aten::_softmax", op, "aten::bmm"}).Find();
+    ASSERT_EQ(found.size(), 1U) << op;
+    EXPECT_EQ(found[0].dropout, drops) << op;
+  }
 }
 
 // Host time as planned of the tasks that begin in a span, whatever thread.

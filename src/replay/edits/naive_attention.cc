@@ -40,6 +40,13 @@ constexpr Range3 kHostForward = {0.4, 0.2, 0.1};
 constexpr Range3 kHostBackwardFp32 = {0.9, 0.6, 0.3};
 constexpr Range3 kHostBackwardHalf = {0.5, 0.25, 0.15};
 
+// Without a device the fused operator goes over the scores in blocks that stay in the caches: of
+// the products' own time, over heads of 16 to 64 numbers and 64 to 512 tokens, on one core and on
+// two that others wanted too (docs/user/rules/naive-attention.md has the table).
+constexpr Range3 kOnHostForward = {1.3, 0.9, 0.45}, kOnHostBackward = {2.5, 1.6, 1.0};
+// What one call takes however little it has to do, and one node.
+constexpr Range3 kOnHostCallNs = {80'000, 40'000, 20'000};
+
 const Range3& ShareOf(const Attention& attention, bool forward, bool half) {
   if (half && forward) return attention.masked ? kMaskedForward : kOpenForward;
   if (half) return attention.masked ? kMaskedBackward : kOpenBackward;
@@ -80,6 +87,17 @@ double FusedHalf(const Model& model, const std::vector<TaskId>& work, const Rang
   return std::min(whole, PlannedTime(products, plan) * share.At(guess));
 }
 
+// The passes over the scores go; of the products stays a share, where they are.
+void CutOnHost(const std::vector<Attention::Stretch>& stretches, double share, Guess guess,
+               std::vector<HostSpan>& host) {
+  double call = kOnHostCallNs.At(guess);  // once, however many stretches
+  for (const Attention::Stretch& stretch : stretches) {
+    const double keep = call + share * static_cast<double>(stretch.products_ns);
+    host.push_back({stretch.lane, stretch.span, static_cast<Nanos>(keep), 0});
+    call = 0;
+  }
+}
+
 class NaiveAttention : public Edit {
  public:
   explicit NaiveAttention(std::vector<Attention> found) : found_(std::move(found)) {}
@@ -92,6 +110,11 @@ class NaiveAttention : public Edit {
       }
     };
     for (const Attention& attention : found_) {
+      if (attention.on_host) {
+        CutOnHost(attention.forward_host, kOnHostForward.At(guess), guess, host);
+        CutOnHost(attention.backward_host, kOnHostBackward.At(guess), guess, host);
+        continue;
+      }
       const bool half =
           attention.half || (!attention.forward.empty() &&
                              plan.MatrixOf(attention.forward.front()) == MatrixMode::kHalf);
@@ -112,6 +135,13 @@ class NaiveAttention : public Edit {
   std::string Scope(const Model& model) const override {
     double time = 0;
     for (const Attention& attention : found_) {
+      if (attention.on_host) {
+        for (const auto* stretches : {&attention.forward_host, &attention.backward_host}) {
+          for (const Attention::Stretch& stretch : *stretches) {
+            time += static_cast<double>(stretch.span.length());
+          }
+        }
+      }
       for (const TaskId task : attention.forward) {
         time += static_cast<double>(model.graph().tasks[task].duration_ns);
       }
@@ -131,9 +161,17 @@ class NaiveAttention : public Edit {
 }  // namespace
 
 FoundEdit FindNaiveAttention(const Model& model) {
+  if (model.facts().trust.present.ops == 0) return FoundEdit::Absent("no operators in this trace");
   std::vector<Attention> found = FindAttention(model);
+  // scaled_dot_product_attention spells itself out on the CPU where it is to drop weights.
+  const auto fusible = [](const Attention& one) { return !one.on_host || !one.dropout; };
+  if (!found.empty() && std::none_of(found.begin(), found.end(), fusible)) {
+    return FoundEdit::Absent("attention with dropout has no fused operator on the CPU");
+  }
+  std::erase_if(found, [&](const Attention& one) { return !fusible(one); });
   if (found.empty()) {
-    return FoundEdit::Absent("no softmax between two batched matmuls in the steps");
+    return FoundEdit::Absent(
+        "no softmax between two batched matmuls in the steps, fused attention aside");
   }
   return FoundEdit(std::make_unique<NaiveAttention>(std::move(found)));
 }
