@@ -46,8 +46,8 @@ struct Finding {
   std::vector<std::string> evidence;  // clauses with numbers, the strongest first
   std::vector<Place> where;           // largest first, a few
   std::string remedy;                 // code a PyTorch user can paste; lines end with '\n'
-  // The lines of `remedy` that the predicted gain takes all of; the rest are alternatives and
-  // remarks. Empty: the first line that can be typed is enough.
+  // Of `remedy`, all lines that the predicted gain takes and what comes before them; the rest are
+  // alternatives and remarks. Empty: the first line that can be typed is enough.
   std::string needed;
   // How bad it is where no time can be predicted (memory, healthy). The doctor sets it from the
   // prediction where there is one.

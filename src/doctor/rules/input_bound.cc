@@ -5,13 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "analyze/slice_activity.h"
-#include "analyze/source_frame.h"
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "doctor/rules/slow_fetch.h"
 #include "replay/edits/worker_restart.h"
 #include "replay/worker_lane.h"
 
@@ -26,108 +25,6 @@ using trace::RowId;
 constexpr double kLeastShare = 0.02;
 // A device that is idle less than this waits for nobody.
 constexpr double kIdleShare = 0.05;
-// One function with at least this share of the loading is worth its name in the title.
-constexpr double kSlowTransform = 0.5;
-
-// Of Python code inside fetches: the function with most time of its own (operators and built-ins
-// that it calls count as its own). The user's functions come before those of libraries.
-struct Transform {
-  std::string_view frame;
-  RowId example = kNoRow;
-  Nanos self_ns = 0;
-};
-
-Transform FindTransform(const replay::Model& model) {
-  const trace::Trace& trace = model.trace();
-  const trace::HostSlices& host = trace.host;
-  enum : std::uint8_t { kUnseen, kBuiltin, kLibrary, kUser };
-  std::vector<std::uint8_t> names(trace.strings.size(), kUnseen), inside(host.size(), 0);
-  std::vector<Nanos> self(trace.strings.size(), 0);
-  std::vector<RowId> example(trace.strings.size(), kNoRow), frame(host.size(), kNoRow);
-  for (const RowId row : analyze::FindLoaderSlices(trace))
-    inside[row] = model.InWindow(row) ? 1 : 0;
-  for (RowId i = 0; i < host.size(); ++i) {
-    const RowId parent = host.parent[i];
-    if (parent != kNoRow && inside[parent] != 0) {
-      inside[i] = 1;
-      frame[i] = frame[parent];
-    }
-    if (inside[i] == 0 || host.kind[i] != trace::SliceKind::kPython) continue;
-    const auto name = static_cast<std::uint32_t>(host.name[i]);
-    if (names[name] == kUnseen) {
-      const analyze::SourceFrame parsed = analyze::ParseFrame(trace.HostName(i));
-      names[name] = parsed.file.empty()            ? kBuiltin
-                    : analyze::IsUserFrame(parsed) ? kUser
-                                                   : kLibrary;
-    }
-    if (names[name] == kBuiltin) continue;
-    if (frame[i] != kNoRow) {
-      self[static_cast<std::uint32_t>(host.name[frame[i]])] -= host.duration_ns[i];
-    }
-    self[name] += host.duration_ns[i];
-    example[name] = i;
-    frame[i] = i;
-  }
-  Transform best[2];  // libraries, users
-  for (std::uint32_t name = 0; name < self.size(); ++name) {
-    if (example[name] == kNoRow) continue;
-    Transform& of = best[names[name] == kUser ? 1 : 0];
-    if (self[name] > of.self_ns) {
-      of = {trace.HostName(example[name]), example[name], self[name]};
-    }
-  }
-  return 2 * best[1].self_ns >= best[0].self_ns ? best[1] : best[0];
-}
-
-// Of samples inside fetches: the line of the user's code that most are at or were called from.
-struct SampledLine {
-  StringId line = StringId::kEmpty;
-  std::uint64_t samples = 0, all = 0;
-};
-
-// In the loop of the steps, or in the processes of the loader's workers.
-SampledLine FindSampledLine(const replay::Model& model, bool in_workers) {
-  const trace::Trace& trace = model.trace();
-  const trace::StackFrames& frames = trace.stack_frames;
-  // Below the loader only: the loop that asks it for a batch is not what loads, and neither is that
-  // of a worker, which waits for the next one to be wanted.
-  const std::string_view folder =
-      in_workers ? "torch/utils/data/_utils/fetch.py" : "torch/utils/data/";
-  const std::uint32_t steps = model.graph().lanes[0].row;
-  std::vector<std::uint8_t> loads(frames.size(), 0);
-  std::vector<std::uint32_t> user(frames.size(), 0);
-  for (std::uint32_t f = 1; f < frames.size(); ++f) {
-    const analyze::SourceFrame source = analyze::ParseFrame(trace.Name(frames.place[f]));
-    const std::uint32_t caller = frames.caller[f];
-    const bool loader = source.file.find(folder) != std::string_view::npos;
-    loads[f] = loads[caller] != 0 || loader ? 1 : 0;
-    user[f] = loads[f] != 0 && analyze::IsUserFrame(source) ? f : user[caller];
-  }
-  SampledLine best;
-  std::map<StringId, std::uint64_t> lines;
-  for (std::size_t i = 0; i < trace.samples.size(); ++i) {
-    const std::uint32_t frame = trace.samples.frame[i];
-    const std::uint32_t thread = trace.samples.thread[i];
-    const bool here = in_workers ? trace.threads[thread].process != trace.threads[steps].process
-                                 : thread == steps;
-    if (!here || loads[frame] == 0) continue;
-    const Nanos at = trace.samples.time_ns[i];
-    if (at < model.graph().window.begin_ns || at >= model.graph().window.end_ns) continue;
-    ++best.all;
-    if (user[frame] == 0) continue;
-    const StringId line = frames.place[user[frame]];
-    if (const std::uint64_t count = ++lines[line]; count > best.samples) {
-      best.samples = count;
-      best.line = line;
-    }
-  }
-  return best;
-}
-
-// Fewer samples could be anywhere; a line with less than a fifth of them is one of many.
-constexpr std::uint64_t kLeastSamples = 5;
-constexpr double kLeastSampled = 0.2;
-
 // Items that are rows of tensors, taken one by one and stacked again: as many takings as samples,
 // one stack for each field, and hardly anything else.
 struct RowByRow {
@@ -201,25 +98,45 @@ std::size_t WorkersSeen(const replay::Model& model) {
   return most;
 }
 
-void AdviseWorkers(const Case& the_case, const replay::WorkerChoice& choice, std::size_t now,
-                   Finding& finding) {
+// What a trainer asks its loader for is said to the trainer.
+std::string OfTrainer(const replay::WorkerChoice& choice, std::size_t now) {
+  if (choice.times && now == 0) {
+    return fmt::format(
+        "TrainingArguments(..., dataloader_num_workers={} * n)   # n: the number it has now\n",
+        choice.count);
+  }
+  return fmt::format(
+      "TrainingArguments(..., dataloader_num_workers={})   # and {}\n",
+      choice.times ? static_cast<std::size_t>(choice.count) * now
+                   : static_cast<std::size_t>(choice.count),
+      choice.times ? "dataloader_prefetch_factor=4" : "dataloader_persistent_workers=True");
+}
+
+std::string OfLoader(const Case& the_case, const replay::WorkerChoice& choice, std::size_t now) {
   // Without a device there is nothing to pin memory for: torch warns of it.
   const bool device = HasDevice(the_case);
+  return choice.times && now > 0
+             ? fmt::format("DataLoader(..., num_workers={}, prefetch_factor=4)   # it has {} now\n",
+                           static_cast<std::size_t>(choice.count) * now, now)
+         : !choice.times && choice.cores <= 0 && !device
+             ? fmt::format(
+                   "DataLoader(..., num_workers=min({}, os.cpu_count()), "
+                   "persistent_workers=True)\n",
+                   choice.count)
+         : choice.times
+             ? fmt::format(
+                   "DataLoader(..., num_workers={} * n, prefetch_factor=4)   # n: the number it "
+                   "has "
+                   "now\n",
+                   choice.count)
+             : fmt::format("DataLoader(..., num_workers={}, {}persistent_workers=True)\n",
+                           choice.count, device ? "pin_memory=True, " : "");
+}
+
+void AdviseWorkers(const Case& the_case, const replay::WorkerChoice& choice, std::size_t now,
+                   Finding& finding) {
   finding.needed =
-      choice.times && now > 0
-          ? fmt::format("DataLoader(..., num_workers={}, prefetch_factor=4)   # it has {} now\n",
-                        static_cast<std::size_t>(choice.count) * now, now)
-      : !choice.times && choice.cores <= 0 && !device
-          ? fmt::format(
-                "DataLoader(..., num_workers=min({}, os.cpu_count()), persistent_workers=True)\n",
-                choice.count)
-      : choice.times
-          ? fmt::format(
-                "DataLoader(..., num_workers={} * n, prefetch_factor=4)   # n: the number it has "
-                "now\n",
-                choice.count)
-          : fmt::format("DataLoader(..., num_workers={}, {}persistent_workers=True)\n",
-                        choice.count, device ? "pin_memory=True, " : "");
+      UnderTrainer(the_case) ? OfTrainer(choice, now) : OfLoader(the_case, choice, now);
   if (choice.crowded()) {
     finding.needed += fmt::format(
         "torch.set_num_threads({:.0f})   # else operators and workers fight over {:.0f} "
@@ -229,6 +146,31 @@ void AdviseWorkers(const Case& the_case, const replay::WorkerChoice& choice, std
   finding.remedy = finding.needed;
   finding.remedy +=
       "# an IterableDataset must split its samples by torch.utils.data.get_worker_info()\n";
+}
+
+// Where the workers that would hide the fetch have no cores: they gain little, and the same work is
+// done as often.
+bool FewCores(const replay::WorkerChoice& choice, std::size_t now) {
+  if (choice.cores <= 0) return false;
+  if (choice.times) return now > 0 && choice.count * static_cast<double>(now) > choice.cores;
+  return !choice.enough || choice.crowded();
+}
+
+// One function takes most of the fetch.
+void LeadWith(const Case& the_case, const SlowFetch& slow, double cores, Finding& finding) {
+  const std::string lead =
+      fmt::format("# first{}: do beforehand, by {}, or cache what\n# {} does; then, for {}:\n",
+                  slow.gain > 1 ? fmt::format(", up to {:.1f}x", slow.gain) : "",
+                  HasDevice(the_case) ? "batches on the GPU" : "whole batches", slow.source,
+                  Times(cores, "core"));
+  finding.remedy = lead + finding.remedy;
+  finding.needed = lead + finding.needed;
+  finding.effort = Effort::kFewLines;
+}
+
+void Remark(const Case& the_case, const replay::WorkerChoice& choice, const SlowFetch& slow,
+            Finding& finding) {
+  const bool device = HasDevice(the_case);
   const char* cheaper = device ? "decode once and store tensors, or augment on the GPU"
                                : "decode once and store tensors";
   if (choice.times) {
@@ -239,6 +181,9 @@ void AdviseWorkers(const Case& the_case, const replay::WorkerChoice& choice, std
   } else if (!choice.enough) {
     finding.remedy += fmt::format("# {} may not be enough: {}\n", choice.count, cheaper);
   }
+  if (slow.share < kMostOfFetch) return;
+  finding.remedy += fmt::format("# or make {} cheaper: do it once beforehand{}\n", slow.source,
+                                device ? ", or on the GPU" : "");
 }
 
 void Name(const Case& the_case, const replay::Model& model, Finding& finding) {
@@ -263,56 +208,25 @@ void Name(const Case& the_case, const replay::Model& model, Finding& finding) {
   }
 }
 
-void NameSampledLine(const Case& the_case, const replay::Model& model, Finding& finding) {
-  const bool in_workers = the_case.facts.loader->mode == analyze::LoaderMode::kWorkers;
-  const SampledLine found = FindSampledLine(model, in_workers);
-  if (found.samples < kLeastSamples) return;
-  const double share = static_cast<double>(found.samples) / static_cast<double>(found.all);
-  if (share < kLeastSampled) return;
-  const std::string source = analyze::SourceText(the_case.trace.Name(found.line));
-  finding.evidence.push_back(fmt::format("{} of {} samples of {} are at {} and in what it calls",
-                                         found.samples, found.all,
-                                         in_workers ? "the workers' fetches" : "it", source));
+void NameSlow(const Case& the_case, const SlowFetch& slow, Finding& finding) {
+  if (slow.source.empty()) return;
+  finding.evidence.insert(finding.evidence.end(), slow.evidence.begin(), slow.evidence.end());
   Place place;
-  place.source = source;
+  if (slow.example != kNoRow) place = Places(the_case).Of(slow.example);
+  place.source = slow.source;
   finding.where.insert(finding.where.begin(), std::move(place));
-  if (share < kSlowTransform) return;
+  if (slow.share < kMostOfFetch) return;
+  const bool in_workers = the_case.facts.loader->mode == analyze::LoaderMode::kWorkers;
   finding.title +=
-      fmt::format(", most of {} in {}", in_workers ? "their time" : "it",
-                  analyze::WrittenFunction(analyze::ParseFrame(the_case.trace.Name(found.line))));
-  finding.remedy += fmt::format("# or make {} cheaper: do it once beforehand{}\n", source,
-                                HasDevice(the_case) ? ", or on the GPU" : "");
-}
-
-void NameTransform(const Case& the_case, const replay::Model& model, Finding& finding) {
-  const analyze::LoaderFacts& loader = *the_case.facts.loader;
-  if (the_case.trace.samples.size() > 0 && the_case.facts.trust.present.python == 0) {
-    return NameSampledLine(the_case, model, finding);
-  }
-  if (loader.mode == analyze::LoaderMode::kWorkers) return;  // their frames are not in the trace
-  const Transform transform = FindTransform(model);
-  if (transform.example == kNoRow) return;
-  const double self_ns =
-      static_cast<double>(transform.self_ns) / static_cast<double>(model.graph().steps);
-  const double share = self_ns / *loader.per_step_ns;
-  const std::string source = analyze::SourceText(transform.frame);
-  finding.evidence.push_back(
-      fmt::format("{} takes {:.1f} ms of it ({:.0f} %)", source, self_ns / 1e6, 100 * share));
-  Place place = Places(the_case).Of(transform.example);
-  place.source = source;
-  finding.where.insert(finding.where.begin(), std::move(place));
-  if (share < kSlowTransform) return;
-  finding.title += fmt::format(", most of it in {}", analyze::ParseFrame(transform.frame).function);
-  finding.remedy += fmt::format("# or make {} cheaper: do it once beforehand{}\n", source,
-                                HasDevice(the_case) ? ", or on the GPU" : "");
+      fmt::format(", most of {} in {}", in_workers ? "their time" : "it", slow.function);
 }
 
 // Workers would do the same work, and send it to another process.
-void NameRowByRow(const replay::Model& model, Finding& finding) {
+bool NameRowByRow(const replay::Model& model, Finding& finding) {
   const RowByRow rows = FindRowByRow(model);
   // Whatever takes longer than getting to the next operator is not the taking.
   const auto most = static_cast<double>(analyze::kDispatchPause);
-  if (!rows.found() || rows.length_ns > most * rows.taken) return;
+  if (!rows.found() || rows.length_ns > most * rows.taken) return false;
   finding.title += ", row by row";
   finding.evidence.push_back(
       fmt::format("a fetch takes {} out of tensors, and stacks them again with {}",
@@ -324,6 +238,7 @@ void NameRowByRow(const replay::Model& model, Finding& finding) {
       "batch_size=None)\n"
       "# where that is not enough:\n" +
       finding.remedy;
+  return true;
 }
 
 }  // namespace
@@ -380,12 +295,20 @@ Judgement JudgeInputBound(const Case& the_case) {
     finding.evidence.push_back("how many cores there are is not in this trace: predicted for two" +
                                more);
   }
-  AdviseWorkers(the_case, choice, WorkersSeen(model), finding);
+  const std::size_t now = WorkersSeen(model);
+  AdviseWorkers(the_case, choice, now, finding);
   Place place;
   place.op = std::string(the_case.trace.Name(loader->iterator));
   finding.where.push_back(place);
-  if (loader->mode == analyze::LoaderMode::kInProcess) NameRowByRow(model, finding);
-  NameTransform(the_case, model, finding);
+  const bool by_rows =
+      loader->mode == analyze::LoaderMode::kInProcess && NameRowByRow(model, finding);
+  const SlowFetch slow = FindSlowFetch(the_case);
+  NameSlow(the_case, slow, finding);
+  if (!by_rows && slow.share >= kMostOfFetch && FewCores(choice, now)) {
+    LeadWith(the_case, slow, choice.cores, finding);
+  } else {
+    Remark(the_case, choice, slow, finding);
+  }
   return Judgement::Fires(std::move(finding));
 }
 

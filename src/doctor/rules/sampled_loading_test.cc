@@ -12,29 +12,78 @@ namespace {
 
 using analyze::TraceSketch;
 
-// A fetch fills the pause of every step. In three of five samples the line packs rows.
-TEST(SampledLoading, IsNamedWithTheLineThatLoads) {
+// A fetch fills the pause of every step; of five samples `packing` are where rows are packed, at
+// two lines of one function. `around`: who calls the loader. Cores 0: not recorded.
+TraceSketch LoadedInProcess(int packing, int cores = 0, const std::string& around = kMainLine) {
   const std::string fetch = std::string(kPackages) + "torch/utils/data/_utils/fetch.py(55): fetch";
   TraceSketch sketch = Steps({});
+  trace::Builder& builder = sketch.builder();
   for (int i = 0; i < kSteps; ++i) {
     const double begin = 1000 + i * kStep;
     sketch.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", begin + 10,
                       begin + kPause - 10);
     for (int s = 0; s < 5; ++s) {
+      const char* line = s < 2 ? "data.py(7): pack" : "data.py(8): pack";
       Sample(sketch, begin + 5000 + 10'000 * s,
-             s < 3 ? std::vector<std::string>{kMainLine, fetch, "data.py(7): pack",
-                                              std::string(kPackages) + "numpy/roll.py(4): roll"}
-                   : std::vector<std::string>{kMainLine, fetch});
+             s < packing
+                 ? std::vector<std::string>{around, fetch, line,
+                                            std::string(kPackages) + "numpy/roll.py(4): roll"}
+                 : std::vector<std::string>{around, fetch});
     }
+    if (cores == 0) continue;
+    builder.AddCounter(TraceSketch::Ns(begin + 500), builder.Intern("machine"),
+                       builder.Intern("cpu_cores"), cores);
   }
-  const Look look(std::move(sketch));
+  return sketch;
+}
+
+TEST(SampledLoading, IsNamedWithTheLineThatLoads) {
+  const Look look(LoadedInProcess(3));
   const Finding* finding = look.Find("input-bound");
   ASSERT_NE(finding, nullptr);
   EXPECT_TRUE(finding->title.ends_with(", most of it in pack")) << finding->title;
   EXPECT_EQ(finding->where.front().source, "data.py:7 (pack)");
-  EXPECT_EQ(finding->evidence.back(),
-            "30 of 50 samples of it are at data.py:7 (pack) and in what it calls");
-  EXPECT_NE(finding->remedy.find("make data.py:7 (pack) cheaper"), std::string::npos);
+  ASSERT_GE(finding->evidence.size(), 2U);
+  EXPECT_EQ(finding->evidence[finding->evidence.size() - 2],
+            "20 of 50 samples of it are at data.py:7 (pack) and in what it calls");
+  // 60 % of 50 ms in a step of 100.
+  EXPECT_EQ(finding->evidence.back(), "without the time of pack (30 of the samples): up to 1.4x");
+  EXPECT_NE(finding->remedy.find("# or make data.py:7 (pack) cheaper"), std::string::npos);
+}
+
+// Three workers would hide it: two cores have none to spare for the third, and 64 have.
+TEST(SampledLoading, WithoutCoresForWorkersTheLineComesFirst) {
+  const Look few(LoadedInProcess(3, 2)), many(LoadedInProcess(3, 64)),
+      spread(LoadedInProcess(2, 2));
+  const Finding* finding = few.Find("input-bound");
+  ASSERT_NE(finding, nullptr);
+  const std::string lead =
+      "# first, up to 1.4x: do beforehand, by whole batches, or cache what\n"
+      "# data.py:7 (pack) does; then, for 2 cores:\n"
+      "DataLoader(..., num_workers=2, persistent_workers=True)\n";
+  EXPECT_TRUE(finding->remedy.starts_with(lead)) << finding->remedy;
+  EXPECT_TRUE(finding->needed.starts_with(lead)) << finding->needed;
+  EXPECT_EQ(finding->effort, Effort::kFewLines);
+  for (const Look* look : {&many, &spread}) {
+    finding = look->Find("input-bound");
+    ASSERT_NE(finding, nullptr);
+    EXPECT_TRUE(finding->remedy.starts_with("DataLoader(..., num_workers=")) << finding->remedy;
+    EXPECT_EQ(finding->needed.find("first"), std::string::npos) << finding->needed;
+  }
+}
+
+TEST(SampledLoading, ATrainerIsToldInItsOwnWords) {
+  const std::string package = kPackages;
+  const Look hf(LoadedInProcess(3, 64, package + "transformers/trainer.py(2500): Trainer.train"));
+  ASSERT_NE(hf.Find("input-bound"), nullptr);
+  EXPECT_TRUE(hf.Find("input-bound")
+                  ->needed.starts_with("TrainingArguments(..., dataloader_num_workers=3)"))
+      << hf.Find("input-bound")->needed;
+  const Look lightning(
+      LoadedInProcess(3, 64, package + "lightning/pytorch/trainer/trainer.py(500): Trainer.fit"));
+  ASSERT_NE(lightning.Find("input-bound"), nullptr);
+  EXPECT_TRUE(lightning.Find("input-bound")->needed.starts_with("DataLoader(..., num_workers=3"))
+      << lightning.Find("input-bound")->needed;
 }
 
 // The step waits for two workers, which are at one line for the most part. `epochs`: each has new
