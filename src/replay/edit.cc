@@ -51,7 +51,9 @@ std::span<const EditInfo> AllEdits() {
       // then has more compute to hide behind.
       EditInfo{"small-batch", "a step takes more samples at once", FindSmallBatch, false, false},
       EditInfo{"comm-unoverlapped", "communication hides behind compute", FindCommUnoverlapped},
-      EditInfo{"exposed-comm", "communication hides behind compute, and half of the rest is saved",
+      EditInfo{"exposed-comm",
+               "communication hides behind compute, and half of the rest is saved; one message "
+               "takes the place of many small ones",
                FindExposedComm},
       EditInfo{"launch-bound", "a step is launched as a whole", FindLaunchBound},
       // Last: it bounds the step that the others leave.

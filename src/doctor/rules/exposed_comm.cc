@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
+#include "doctor/places.h"
 #include "doctor/rank.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
 #include "replay/edits/comm_exposure.h"
+#include "replay/edits/small_messages.h"
 
 namespace hone::doctor {
 namespace {
@@ -113,6 +116,40 @@ void AsBubble(const CommExposure& exposure, double share, Finding& finding) {
   finding.fix.clear();
 }
 
+std::string JoinRemedy(const Case& the_case, const replay::SmallMessages& small) {
+  const std::string& kind = small.trains.front().kind;
+  const double steps = static_cast<double>(the_case.whatif->model().graph().steps);
+  std::string remedy = fmt::format(
+      "flat = _flatten_dense_tensors(tensors); dist.{}(flat)   # one message, not {:.0f}\n"
+      "for t, new in zip(tensors, _unflatten_dense_tensors(flat, tensors)): t.copy_(new)\n"
+      "# from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors\n",
+      kind, small.messages / steps);
+  if (Trains(the_case) && kind == "all_reduce") {
+    remedy +=
+        "# tensors = [p.grad for p in model.parameters() if p.grad is not None]; or let\n"
+        "# DistributedDataParallel(model) send few large ones while backward runs\n";
+  }
+  return remedy;
+}
+
+// What takes the time is how many there are: sending less, or hiding it, helps little.
+void AsSmallMessages(const Case& the_case, const replay::SmallMessages& small, Finding& finding) {
+  const auto steps = static_cast<double>(the_case.whatif->model().graph().steps);
+  finding.fix = {"exposed-comm"};
+  finding.title = fmt::format("{:.0f} small messages a step are sent where one would do",
+                              small.messages / steps);
+  if (!small.bytes) finding.confidence = Confidence::kMedium;
+  const auto trains = static_cast<double>(small.trains.size());
+  const auto ms = [&](double ns) { return ns / 1e6 / trains; };
+  finding.evidence.push_back(fmt::format(
+      "{:.0f} {} one after another take {:.2f} ms{}; one in their place {:.2f} ms ({:.2f} to "
+      "{:.2f})",
+      small.messages / trains, small.trains.front().kind, ms(small.taken_ns),
+      small.bytes ? fmt::format(" for about {}", HumanBytes(*small.bytes / trains)) : "",
+      ms(small.one_ns.likely), ms(small.one_ns.most), ms(small.one_ns.least)));
+  finding.where = {Places(the_case).Of(small.trains.front().first)};
+}
+
 }  // namespace
 
 Judgement JudgeExposedComm(const Case& the_case) {
@@ -139,18 +176,23 @@ Judgement JudgeExposedComm(const Case& the_case) {
   finding.evidence.push_back(
       fmt::format("{:.2f} ms a step of communication, {:.2f} ms of it with no compute beside it",
                   exposure->comm_ns / 1e6 / steps, exposure->transfer_ns() / 1e6 / steps));
-  if (pipeline || layers) {
+  const auto small = replay::FindSmallMessages(the_case.whatif->model());
+  const bool many = small && !pipeline && !layers;
+  if (many) {
+    AsSmallMessages(the_case, *small, finding);
+  } else if (pipeline || layers) {
     AsBubble(*exposure, share, finding);
   } else {
     finding.evidence.push_back(
         fmt::format("{:.2f} ms a step of compute run without communication beside them",
                     exposure->free_compute_ns / 1e6 / steps));
   }
-  AddCollectives(the_case, finding);
+  if (!many) AddCollectives(the_case, finding);
   if (!pipeline) NoteWaits(the_case, *exposure, finding);
-  finding.remedy = pipeline ? PipelineRemedy()
-                   : layers ? LayersRemedy(the_case)
-                            : GradientsRemedy(the_case);
+  finding.remedy = many       ? JoinRemedy(the_case, *small)
+                   : pipeline ? PipelineRemedy()
+                   : layers   ? LayersRemedy(the_case)
+                              : GradientsRemedy(the_case);
   return Judgement::Fires(std::move(finding));
 }
 

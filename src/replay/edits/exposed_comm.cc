@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // comm-unoverlapped: communication hides behind compute. exposed-comm: and of what compute cannot
-// hide, less is sent.
+// hide, less is sent; where many small messages follow one another, one takes their place.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "replay/edits/comm_exposure.h"
 #include "replay/edits/edits.h"
+#include "replay/edits/small_messages.h"
 
 namespace hone::replay {
 namespace {
@@ -62,6 +63,27 @@ class ExposedComm : public Edit {
   const Range3 saved_;
 };
 
+class OneMessage : public Edit {
+ public:
+  OneMessage(const Model& model, SmallMessages found) : joined_(model, std::move(found)) {}
+
+  void Apply(const Model& model, Guess guess, Plan& plan) const override {
+    joined_.Apply(model, guess, plan);
+  }
+
+  std::string Scope(const Model& model) const override {
+    const SmallMessages& found = joined_.found();
+    const auto steps = static_cast<double>(model.graph().steps);
+    return fmt::format("{:.0f} small messages a step that take {:.2f} ms become {:.3g}: {:.2f} ms",
+                       found.messages / steps, found.taken_ns / 1e6 / steps,
+                       static_cast<double>(found.trains.size()) / steps,
+                       found.one_ns.likely / 1e6 / steps);
+  }
+
+ private:
+  const JoinedMessages joined_;
+};
+
 FoundEdit Find(const Model& model, Range3 saved) {
   Known<CommExposure> exposure = MeasureExposure(model);
   if (!exposure) return FoundEdit::Absent(exposure.why_not());
@@ -74,6 +96,10 @@ FoundEdit Find(const Model& model, Range3 saved) {
 }  // namespace
 
 FoundEdit FindCommUnoverlapped(const Model& model) { return Find(model, kNothing); }
-FoundEdit FindExposedComm(const Model& model) { return Find(model, kSaved); }
+FoundEdit FindExposedComm(const Model& model) {
+  Known<SmallMessages> small = FindSmallMessages(model);
+  if (small) return FoundEdit(std::make_unique<OneMessage>(model, std::move(*small)));
+  return Find(model, kSaved);
+}
 
 }  // namespace hone::replay
