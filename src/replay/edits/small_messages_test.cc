@@ -88,6 +88,15 @@ TEST(SmallMessages, WithoutSizesTimesTellThemAlike) {
   EXPECT_NEAR(found.small->one_ns.likely / 5, 500e3 + 20.6e3, 5e3);
 }
 
+// Of unknown size and alike: 1.5 ms may as well be those of two MiB.
+TEST(SmallMessages, LongOnesOfUnknownSizeMayBeLarge) {
+  Program program;
+  program.shapes = false;
+  program.latency = 1500 * kUs;
+  program.messages = 10;
+  EXPECT_EQ(Find(Recorded(program)).small.why_not(), "what messages take is for their bytes");
+}
+
 TEST(SmallMessages, BytesThatNeedTheTimeAreNotJoined) {
   Program large;
   large.latency = 20 * kUs;
