@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -86,7 +87,7 @@ void FindChecks(const Model& model, Roles& roles, AnomalyMode& found) {
     if (role == Role::kNode || role == Role::kLeaf) {
       node = i;
       computed = checked = false;
-      found.nodes += role == Role::kNode ? 1 : 0;
+      ++(role == Role::kNode ? found.nodes : found.leaves);
       continue;
     }
     if (node == kNoRow || host.parent[i] != node || roles.Of(node) == Role::kLeaf) continue;
@@ -139,25 +140,38 @@ void FindStacks(const Model& model, Roles& roles, AnomalyMode& found) {
   // The mean: what other programs on the cores and the collector add, they add to every stack.
   const Nanos stack = free == 0 ? 0 : std::max<Nanos>(0, total / free - kFreeNs);
   if (stack == 0) return;
+  // A parameter's node is made where the forward pass first uses it, a step anew: in an addmm for
+  // its bias, in a layer_norm for two. Operators that compute nothing show theirs already.
+  const double compute = static_cast<double>(makers.size()) - static_cast<double>(free);
+  const double more = static_cast<double>(found.leaves) / std::max(1.0, compute);
+  const auto most = stack + std::llround(static_cast<double>(stack) * more);
+  const auto span = [&](RowId row, Nanos gone) {
+    return HostSpan{
+        model.LaneOf(row), {host.start_ns[row], host.end_ns(row)}, host.duration_ns[row] - gone};
+  };
   for (const RowId row : makers) {
-    const Nanos gone =
-        roles.Of(row) == Role::kFree ? self[row] - kFreeNs : std::min(stack, self[row]);
+    const bool is_free = roles.Of(row) == Role::kFree;
+    const Nanos gone = is_free ? self[row] - kFreeNs : std::min(stack, self[row]);
     if (gone <= 0) continue;
-    found.makers.push_back(
-        {model.LaneOf(row), {host.start_ns[row], host.end_ns(row)}, host.duration_ns[row] - gone});
+    found.makers.push_back(span(row, gone));
+    found.makers_at_most.push_back(span(row, is_free ? gone : std::min<Nanos>(most, self[row])));
   }
 }
 
 class NoAnomalyMode : public Edit {
  public:
-  NoAnomalyMode(HostCut checks, HostCut makers, std::vector<TaskId> work)
-      : checks_(std::move(checks)), makers_(std::move(makers)), work_(std::move(work)) {}
+  NoAnomalyMode(HostCut checks, HostCut makers, HostCut at_most, std::vector<TaskId> work)
+      : checks_(std::move(checks)),
+        makers_(std::move(makers)),
+        at_most_(std::move(at_most)),
+        work_(std::move(work)) {}
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     checks_.Apply(model.graph(), 1.0, plan);
     checks_.DropWaits(model.graph(), plan);
     for (const TaskId task : work_) plan.RemoveWork(task);
-    makers_.Apply(model.graph(), guess == Guess::kLeast ? kLeastStrength : 1.0, plan);
+    const HostCut& stacks = guess == Guess::kMost ? at_most_ : makers_;
+    stacks.Apply(model.graph(), guess == Guess::kLeast ? kLeastStrength : 1.0, plan);
   }
 
   std::string Scope(const Model& model) const override {
@@ -168,7 +182,7 @@ class NoAnomalyMode : public Edit {
   }
 
  private:
-  const HostCut checks_, makers_;
+  const HostCut checks_, makers_, at_most_;
   const std::vector<TaskId> work_;  // that the checks launch
 };
 
@@ -202,7 +216,8 @@ FoundEdit FindAnomalyMode(const Model& model) {
     if (checks.Contains(model.LaneOf(call), trace.host.start_ns[call])) work.push_back(task);
   }
   return FoundEdit(std::make_unique<NoAnomalyMode>(
-      std::move(checks), HostCut(model.graph(), std::move(found.makers)), std::move(work)));
+      std::move(checks), HostCut(model.graph(), std::move(found.makers)),
+      HostCut(model.graph(), std::move(found.makers_at_most)), std::move(work)));
 }
 
 }  // namespace hone::replay

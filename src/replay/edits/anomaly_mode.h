@@ -21,6 +21,10 @@ struct AnomalyMode {
   trace::RowId example = trace::kNoRow;  // the first checked node
   // Operators that made a node, and what is left of them without its stack.
   std::vector<HostSpan> makers;
+  // The same where leaves' nodes, which keep a stack each as well, are all made in operators that
+  // compute: what these lose at most.
+  std::vector<HostSpan> makers_at_most;
+  std::uint64_t leaves = 0;          // nodes that take a gradient and give none
   Nanos check_ns = 0, stack_ns = 0;  // of all steps
   bool formats_stacks = false;       // seen among Python frames
 
