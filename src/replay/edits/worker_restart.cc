@@ -101,15 +101,78 @@ std::vector<RowId> StartingFrames(const Model& model, trace::Interval span) {
   return frames;
 }
 
+// Operators of the step thread between one fetch and the next.
+struct Between {
+  std::vector<RowId> operators;  // outermost
+  Nanos sum_ns = 0;
+};
+
+std::vector<Between> CollectBetween(const Model& model, const std::vector<Fetch>& fetches) {
+  const trace::HostSlices& host = model.trace().host;
+  const trace::Thread& thread = model.trace().threads[model.graph().lanes[0].row];
+  std::vector<Between> found(fetches.size());
+  std::size_t next = 0;  // the first fetch behind row i
+  for (RowId i = thread.first_slice; i < thread.last_slice; ++i) {
+    while (next < fetches.size() && host.end_ns(fetches[next].row) <= host.start_ns[i]) ++next;
+    const bool inside =
+        next < fetches.size() && host.start_ns[fetches[next].row] <= host.start_ns[i];
+    if (next == 0 || inside || host.kind[i] != SliceKind::kOp || !model.InWindow(i)) continue;
+    if (model.lineage().top_op[i] != i) continue;
+    found[next - 1].operators.push_back(i);
+    found[next - 1].sum_ns += host.duration_ns[i];
+  }
+  return found;
+}
+
+// Behind a restart the step's operators are slow: after a fork each page that is written is copied,
+// and the new workers want the cores. They would take as long as behind other fetches, where they
+// are as many; of other numbers of operators nothing is known.
+std::vector<HostSpan> SlowBehind(const Model& model, const WorkerRestarts& found) {
+  // Beside a device operators may take longer for its sake; there it was not measured.
+  if (model.trace().device.size() > 0) return {};
+  const trace::HostSlices& host = model.trace().host;
+  const std::vector<Fetch> fetches = CollectFetches(model, model.graph().window);
+  const std::vector<Between> between = CollectBetween(model, fetches);
+  std::vector<std::uint8_t> restarts(host.size(), 0);
+  for (const WorkerRestart& restart : found.restarts) {
+    if (restart.fetch != kNoRow) restarts[restart.fetch] = 1;
+  }
+  std::map<std::size_t, std::vector<Nanos>> usual;  // by number of operators
+  for (std::size_t i = 0; i < fetches.size(); ++i) {
+    if (restarts[fetches[i].row] == 0) {
+      usual[between[i].operators.size()].push_back(between[i].sum_ns);
+    }
+  }
+  std::map<std::size_t, Nanos> middle;
+  for (auto& [count, sums] : usual) {
+    if (sums.size() >= kLeastFetches) middle[count] = analyze::Percentile(sums, 0.5);
+  }
+  std::vector<HostSpan> spans;
+  for (std::size_t i = 0; i < fetches.size(); ++i) {
+    const auto like = middle.find(between[i].operators.size());
+    if (restarts[fetches[i].row] == 0 || like == middle.end()) continue;
+    if (between[i].sum_ns <= like->second) continue;
+    const double left = static_cast<double>(like->second) / static_cast<double>(between[i].sum_ns);
+    for (const RowId row : between[i].operators) {
+      spans.push_back({0, {host.start_ns[row], host.end_ns(row)}, 0, left});
+    }
+  }
+  return spans;
+}
+
 class PersistentWorkers : public Edit {
  public:
   // `rows`: the fetches around the restarts, sorted.
-  PersistentWorkers(HostCut cut, std::vector<RowId> rows, std::size_t restarts)
-      : cut_(std::move(cut)), rows_(std::move(rows)), restarts_(restarts) {}
+  PersistentWorkers(HostCut cut, HostCut behind, std::vector<RowId> rows, std::size_t restarts)
+      : cut_(std::move(cut)),
+        behind_(std::move(behind)),
+        rows_(std::move(rows)),
+        restarts_(restarts) {}
 
-  void Apply(const Model& model, Guess /*guess*/, Plan& plan) const override {
+  void Apply(const Model& model, Guess guess, Plan& plan) const override {
     const Graph& graph = model.graph();
     cut_.Apply(graph, 1.0, plan);
+    if (guess != Guess::kLeast) behind_.Apply(graph, 1.0, plan);
     // Where the workers have a lane of their own, the batch came late, not the fetch.
     std::vector<Nanos> batches;
     std::vector<TaskId> late;
@@ -132,7 +195,7 @@ class PersistentWorkers : public Edit {
   }
 
  private:
-  const HostCut cut_;
+  const HostCut cut_, behind_;
   const std::vector<RowId> rows_;
   const std::size_t restarts_;
 };
@@ -232,8 +295,9 @@ FoundEdit FindWorkerRestart(const Model& model) {
     }
   }
   std::sort(rows.begin(), rows.end());
-  return FoundEdit(std::make_unique<PersistentWorkers>(HostCut(model.graph(), std::move(spans)),
-                                                       std::move(rows), found.restarts.size()));
+  return FoundEdit(std::make_unique<PersistentWorkers>(
+      HostCut(model.graph(), std::move(spans)), HostCut(model.graph(), SlowBehind(model, found)),
+      std::move(rows), found.restarts.size()));
 }
 
 }  // namespace hone::replay
