@@ -2,6 +2,8 @@
 // observer-effect: the recorder slows what it watches.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/text.h"
 #include "doctor/rules/rules.h"
 
@@ -11,12 +13,20 @@ namespace {
 // Less than this is inside the spread of any step.
 constexpr double kLeastShare = 0.03;
 
+// A replay that does not reproduce the step cannot tell what of it is the recorder's.
+constexpr double kMostError = 0.1;
+
 }  // namespace
 
 Judgement JudgeObserverEffect(const Case& the_case) {
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
   const auto& edit = the_case.whatif->Find("observer-effect");
   if (!edit) return Judgement::Missing(edit.why_not());
+  if (std::abs(the_case.whatif->error()) > kMostError && the_case.whatif->bare_timed() == 0) {
+    return Judgement::Missing(fmt::format(
+        "the replay is {} off the measured step, so that what the recorder takes is not known",
+        Percent(std::abs(the_case.whatif->error()))));
+  }
   const double measured = the_case.whatif->measured_ns();
   const replay::Prediction& bare = the_case.whatif->bare();
   if (bare.likely_ns > (1 - kLeastShare) * measured) return Judgement::Quiet();
