@@ -62,7 +62,7 @@ constexpr LossInfo kLosses[] = {
     {"stream-overlap", Severity::kInfo,
      "pieces of device work overlap their predecessor on the same stream",
      "piece of device work overlaps its predecessor on the same stream",
-     "times are unions, so nothing is counted twice"},
+     "shares of a step are unions; tables of kernels and operators count it twice"},
     {"implausible-duration", Severity::kError,
      "pieces of device work are longer than everything else together and were left out",
      "piece of device work is longer than everything else together and was left out",
