@@ -102,11 +102,15 @@ class AdviceList {
     if (remedies_) WriteRemedy(finding);
   }
 
-  // A line of code without what stands in front of it, and without a remark that does not fit.
-  std::string Code(const std::string& line, std::size_t width) const {
-    std::string code =
-        CodeLine(std::string_view(line).substr(std::min(line.find_first_not_of(' '), line.size())),
-                 line.size(), style_);
+  static std::size_t Indent(const std::string& line) {
+    return std::min(line.find_first_not_of(' '), line.size());
+  }
+
+  // A line of code without what stands in front of the first one, and without a remark that does
+  // not fit.
+  std::string Code(const std::string& line, std::size_t indent, std::size_t width) const {
+    const std::string_view text = std::string_view(line).substr(std::min(indent, Indent(line)));
+    std::string code = CodeLine(text, line.size(), style_);
     code.erase(code.find_last_not_of(' ') + 1);
     const std::size_t remark = code.find(" #");
     if (DisplayWidth(code) > width && remark != std::string::npos) code.resize(remark);
@@ -124,7 +128,11 @@ class AdviceList {
     };
     const std::string place = ElideStart(style_.Clean(FirstSource(finding)), width, style_.utf8);
     std::vector<std::string> lines;
-    for (const std::string& line : FirstRemedyLines(finding)) lines.push_back(Code(line, width));
+    std::size_t indent = 0;
+    for (const std::string& line : FirstRemedyLines(finding)) {
+      if (lines.empty()) indent = Indent(line);
+      lines.push_back(Code(line, indent, width));
+    }
     if (!place.empty() && lines.size() == 1 && !lines[0].empty() &&
         DisplayWidth(place) + 2 + DisplayWidth(lines[0]) <= width) {
       return write(place + "  " + lines[0]);
