@@ -33,11 +33,11 @@ ReplayFacts Summarize(const replay::WhatIf& whatif) {
 Known<replay::Prediction> HalfOnTop(const std::vector<Finding>& findings,
                                     const replay::WhatIf& whatif) {
   std::vector<std::string_view> fixes;
+  const std::string_view half = HalfPrecisionOf(whatif.model()).fix;
   for (const Finding& finding : findings) {
     const bool offers =
-        std::any_of(finding.instead.begin(), finding.instead.end(),
-                    [](const Instead& other) { return other.fix == kHalfPrecision; });
-    if (offers) {
+        std::ranges::find(finding.instead, half, &Instead::fix) != finding.instead.end();
+    if (offers || std::ranges::find(finding.fix, half) != finding.fix.end()) {
       return Known<replay::Prediction>::Absent("offered by the finding " + finding.id);
     }
     fixes.insert(fixes.end(), finding.fix.begin(), finding.fix.end());
@@ -95,6 +95,7 @@ Diagnosis Diagnose(const trace::Trace& trace, const analyze::Facts& facts,
   diagnosis.replay = Summarize(*whatif);
   if (ranking.together) diagnosis.replay->together = ranking.together;
   diagnosis.replay->half = HalfOnTop(diagnosis.findings, *whatif);
+  diagnosis.replay->half_dtype = HalfPrecisionOf(whatif->model()).dtype;
   return diagnosis;
 }
 

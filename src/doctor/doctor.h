@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyze/comm.h"
@@ -34,7 +35,8 @@ struct ReplayFacts {
   replay::CriticalPath path;                 // as measured
   std::vector<replay::PathPart> path_parts;  // the same by name, largest first
   Known<replay::Prediction> together;        // with every finding's fix; absent: none has a model
-  Known<replay::Prediction> half;            // under bfloat16 autocast on top; absent: not offered
+  Known<replay::Prediction> half;            // under autocast on top; absent: not offered
+  std::string_view half_dtype = "bfloat16";  // torch's word for its 16 bits
 };
 
 struct Diagnosis {

@@ -66,6 +66,21 @@ TEST(HostSyncRule, SaysWhatTheUserWrote) {
             std::string::npos);
 }
 
+// Where there is no bfloat16 the scaler stays.
+TEST(HostSyncRule, ADeviceWithoutBfloat16KeepsItsScaler) {
+  const auto remedy = [](const char* device) {
+    TraceSketch sketch = Steps([](TraceSketch& steps, double at, int i) {
+      return Reads(steps, "aten::item", at, i, "torch/amp/grad_scaler.py(380): step");
+    });
+    sketch.builder().trace().devices[sketch.builder().DeviceFor(0)].name = device;
+    const Look look(std::move(sketch));
+    const Finding* finding = look.Find("host-sync");
+    return finding == nullptr ? "" : finding->remedy;
+  };
+  EXPECT_NE(remedy("NVIDIA H200").find("bfloat16"), std::string::npos);
+  EXPECT_NE(remedy("Tesla V100-SXM2-32GB").find("fused=True"), std::string::npos);
+}
+
 TEST(HostSyncRule, NamesTheLine) {
   const Look look(Steps([](TraceSketch& sketch, double at, int i) {
     return Reads(sketch, "aten::item", at, i, "train.py(46): main");

@@ -39,6 +39,10 @@ std::span<const EditInfo> AllEdits() {
       EditInfo{"double-precision", "float32 takes the place of float64", FindDoublePrecision},
       EditInfo{"bf16-autocast", "the forward pass runs under autocast in bfloat16",
                FindBf16Autocast, true},
+      // Where the device has no TF32, no-tensor-cores asks for it.
+      EditInfo{"fp16-autocast",
+               "the forward pass runs under autocast in float16, the loss is scaled",
+               FindFp16Autocast, true, true},
       EditInfo{"naive-attention", "attention runs as one fused kernel", FindNaiveAttention},
       EditInfo{"no-tensor-cores", "matrix work runs on tensor cores", FindNoTensorCores},
       EditInfo{"layout-conversion", "tensors keep the layout that kernels want",

@@ -40,8 +40,8 @@ struct EditInfo {
   const char* what;  // one clause: "batches are ready when asked for"
   // Absent: nothing in this trace to change (or no way to tell), with the reason.
   Known<std::unique_ptr<Edit>> (*find)(const Model& model);
-  // Another remedy for what a fix cures, and one that may harm: no rule asks for it, and `all` does
-  // not mean it.
+  // Another remedy for what a fix cures, and one that may harm: no rule asks for it where that fix
+  // applies, and `all` does not mean it.
   bool offered = false;
   // Whether `all` means it: not what makes another step of it, with other samples.
   bool in_all = !offered;

@@ -13,8 +13,9 @@ from . import NUMERIC, Treatment, Unfit, _model, _trainers
 
 class Autocast(Treatment):
     risk, group = NUMERIC, "autocast"
-    # The replay's own word for autocast first (float16 runs at the same rates): it knows casts and bytes.
-    cures = ("bf16-autocast", "no-tensor-cores")
+    # The replay's own words for autocast first, of which it has one for a device (where both are, they
+    # run at the same rates): they know casts and bytes.
+    cures = ("bf16-autocast", "fp16-autocast", "no-tensor-cores")
     dtype = ""  # "bfloat16"
     trainer = {}  # by library: the arguments of its Trainer that do the same
 

@@ -39,22 +39,22 @@ double OperatorShare(const replay::Model& model) {
 }
 
 // Matrix work in TF32 is nothing wrong, and half precision may still be the largest gain there is.
-void OfferBfloat16(const replay::WhatIf& whatif, bool trains, Finding& finding) {
+void OfferHalf(const replay::WhatIf& whatif, bool trains, Finding& finding) {
   const Known<replay::Prediction> half = OfferHalfPrecision(whatif, {});
   if (!half) return;
   const double bare = whatif.bare().likely_ns, gain = bare / half->likely_ns;
-  finding.instead.push_back({"bf16-autocast", *half, gain});
+  const replay::HalfFormat& format = HalfPrecisionOf(whatif.model());
+  finding.instead.push_back({std::string(format.fix), *half, gain});
   finding.title = "nothing here is wrong, and half precision is left to try";
   finding.evidence.insert(
       finding.evidence.begin(),
-      fmt::format(
-          "under torch.autocast(\"cuda\", torch.bfloat16) a step of {:.1f} ms is predicted to "
-          "take {:.1f} ({:.1f}–{:.1f}), {:.1f}x",
-          bare / 1e6, half->likely_ns / 1e6, half->low_ns / 1e6, half->high_ns / 1e6, gain));
-  finding.remedy = fmt::format(
-      "with torch.autocast(\"cuda\", torch.bfloat16):   # {:.1f}x predicted; watch {}\n    {}\n",
-      gain, trains ? "the loss" : "the results",
-      trains ? "loss = criterion(model(x), y)" : "y = model(x)");
+      fmt::format("under torch.autocast(\"cuda\", torch.{}) a step of {:.1f} ms is predicted to "
+                  "take {:.1f} ({:.1f}–{:.1f}), {:.1f}x",
+                  format.dtype, bare / 1e6, half->likely_ns / 1e6, half->low_ns / 1e6,
+                  half->high_ns / 1e6, gain));
+  finding.remedy = AutocastCode(
+      format, trains,
+      fmt::format("{:.1f}x predicted; watch {}", gain, trains ? "the loss" : "the results"));
 }
 
 // How near the rows of the roofline come to it, of matrix work or of the rest; absent: no shapes,
@@ -133,7 +133,7 @@ Judgement JudgeHealthy(const Case& the_case, const std::vector<Finding>& others)
                                Percent(*compute))));
   finding.remedy =
       "# next: less work or faster hardware; hone whatif --list shows what can still be asked\n";
-  OfferBfloat16(*the_case.whatif, Trains(the_case), finding);
+  OfferHalf(*the_case.whatif, Trains(the_case), finding);
   finding.recoverable_ns = 0.0;
   finding.speedup = 1.0;
   return Judgement::Fires(std::move(finding));

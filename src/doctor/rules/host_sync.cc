@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
+#include "replay/edits/half_format.h"
 #include "replay/edits/waits.h"
 #include "trace/record_again.h"
 
@@ -55,6 +56,11 @@ constexpr std::array<Advice, kWrittenCount> kAdvice = {{
      "steps\n",
      Effort::kOneLine},
 }};
+
+// In float16 the scaler must stay.
+constexpr const char* kScalerInFloat16 =
+    "optimizer = torch.optim.AdamW(…, fused=True)   # of fused ones the scaler asks on the "
+    "device\n";
 
 Written ByOp(std::string_view op) {
   const auto has = [&](std::string_view part) { return op.find(part) != std::string_view::npos; };
@@ -160,6 +166,10 @@ Judgement JudgeHostSync(const Case& the_case) {
   finding.title =
       fmt::format(fmt::runtime(advice.title), Times(static_cast<double>(count[most]) / steps));
   finding.remedy = advice.remedy;
+  if (most == static_cast<std::size_t>(Written::kScaler) && model.peaks() &&
+      replay::TakesFloat16Only(*model.peaks())) {
+    finding.remedy = kScalerInFloat16;
+  }
   // A pinned buffer alone changes nothing; of the other kinds either line is enough.
   if (most == static_cast<std::size_t>(Written::kToHost)) finding.needed = finding.remedy;
   finding.effort = advice.effort;

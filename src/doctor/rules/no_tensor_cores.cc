@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "doctor/half_precision.h"
 #include "doctor/rules/rules.h"
+#include "doctor/rules/step_facts.h"
 
 namespace hone::doctor {
 namespace {
@@ -16,6 +18,7 @@ using analyze::Precision;
 struct Largest {
   trace::RowId work = trace::kNoRow;
   double off_ns = 0, misaligned_ns = 0, convolution_ns = 0;
+  bool IsConvolution() const { return convolution_ns > off_ns / 2; }
 };
 
 Largest FindLargest(const replay::Model& model) {
@@ -68,6 +71,66 @@ void OfferBfloat16(const replay::WhatIf& whatif, Finding& finding) {
                         gain);
 }
 
+constexpr std::string_view kOnPlainCores = "fp32 matrix kernels on plain cores";
+
+// TF32 takes the work to the tensor cores as it is.
+void NameTf32(const replay::WhatIf& whatif, const Largest& largest, Finding& finding) {
+  finding.fix = {"no-tensor-cores"};
+  // Either switch leaves the other's kernels as they are.
+  finding.needed = largest.IsConvolution()
+                       ? "torch.backends.cudnn.allow_tf32 = True\n"
+                         "torch.set_float32_matmul_precision(\"high\")\n"
+                       : "torch.set_float32_matmul_precision(\"high\")   # TF32\n";
+  finding.remedy = finding.needed;
+  OfferBfloat16(whatif, finding);
+}
+
+// No format of 32 bits does, and half precision is what the tensor cores are for. How much of their
+// peaks these devices reach was not measured.
+void NameFloat16(bool trains, Finding& finding) {
+  finding.fix = {std::string(replay::kFloat16.fix)};
+  finding.confidence = Confidence::kMedium;
+  if (trains) finding.effort = Effort::kFewLines;
+  finding.needed =
+      AutocastCode(replay::kFloat16, trains, "this device has no TF32 and no bfloat16");
+  finding.remedy = finding.needed;
+  finding.evidence.push_back(
+      "of all formats for training the tensor cores of this device take float16 alone");
+}
+
+void NameAlignment(Finding& finding) {
+  finding.fix = {"no-tensor-cores"};
+  finding.title = "half-precision products have sizes that tensor cores take badly";
+  finding.remedy =
+      "# make the inner sizes multiples of 8: pad vocabulary, classes and hidden sizes, e.g.\n"
+      "vocab_size = 8 * ((vocab_size + 7) // 8)\n";
+  finding.effort = Effort::kFewLines;
+}
+
+Place PlaceOf(const trace::Trace& trace, trace::RowId work) {
+  Place place;
+  place.kernel = std::string(trace.DeviceName(work));
+  const trace::RowId op = trace.device.op[work];
+  if (op != trace::kNoRow) place.op = std::string(trace.HostName(op));
+  place.start_ns = trace.device.start_ns[work];
+  place.duration_ns = trace.device.duration_ns[work];
+  return place;
+}
+
+std::string TimeOf(const replay::Model& model, double time_ns, std::string_view what) {
+  const auto steps = static_cast<double>(model.graph().steps);
+  return fmt::format("{:.1f} ms of a {:.1f} ms step are {}", time_ns / steps / 1e6,
+                     model.graph().measured_step_ns() / 1e6, what);
+}
+
+// Whether any format is faster there nobody knows; what is known is said.
+std::string WhyNotChecked(const replay::Model& model) {
+  const double off_ns = FindLargest(model).off_ns;
+  if (off_ns <= 0) return model.peaks().why_not();
+  return model.peaks().why_not() + "; " + TimeOf(model, off_ns, kOnPlainCores) +
+         ": try torch.set_float32_matmul_precision(\"high\") or torch.autocast";
+}
+
 }  // namespace
 
 Judgement JudgeNoTensorCores(const Case& the_case) {
@@ -78,50 +141,31 @@ Judgement JudgeNoTensorCores(const Case& the_case) {
                : Judgement::Missing(the_case.facts.efficiency.why_not());
   }
   if (the_case.whatif == nullptr) return Judgement::Missing(the_case.why_no_replay);
-  const replay::Model& model = the_case.whatif->model();
-  if (!model.peaks()) return Judgement::Missing(model.peaks().why_not());
-  const auto& edit = the_case.whatif->Find("no-tensor-cores");
-  if (!edit) return Judgement::Quiet();
+  const replay::WhatIf& whatif = *the_case.whatif;
+  const replay::Model& model = whatif.model();
+  if (!model.peaks()) return Judgement::Missing(WhyNotChecked(model));
+  const bool in_half = replay::TakesFloat16Only(*model.peaks());
   const Largest largest = FindLargest(model);
-  const auto steps = static_cast<double>(model.graph().steps);
+  const bool off = largest.off_ns >= largest.misaligned_ns;
 
   Finding finding;
   finding.id = "no-tensor-cores";
-  finding.fix = {"no-tensor-cores"};
-  const double step = model.graph().measured_step_ns();
-  const auto evidence = [&](double time_ns, const char* what) {
-    finding.evidence.push_back(fmt::format("{:.1f} ms of a {:.1f} ms step are {}",
-                                           time_ns / steps / 1e6, step / 1e6, what));
-  };
-  if (largest.off_ns >= largest.misaligned_ns) {
-    const bool convolutions = largest.convolution_ns > largest.off_ns / 2;
-    finding.title = fmt::format("{} run in fp32 without tensor cores",
-                                convolutions ? "convolutions" : "matrix products");
-    evidence(largest.off_ns, "fp32 matrix kernels on plain cores");
-    // Either switch leaves the other's kernels as they are.
-    finding.needed = convolutions ? "torch.backends.cudnn.allow_tf32 = True\n"
-                                    "torch.set_float32_matmul_precision(\"high\")\n"
-                                  : "torch.set_float32_matmul_precision(\"high\")   # TF32\n";
-    finding.remedy = finding.needed;
-  } else {
-    finding.title = "half-precision products have sizes that tensor cores take badly";
-    evidence(largest.misaligned_ns, "kernels that load one or two elements at a time");
-    finding.remedy =
-        "# make the inner sizes multiples of 8: pad vocabulary, classes and hidden sizes, e.g.\n"
-        "vocab_size = 8 * ((vocab_size + 7) // 8)\n";
-    finding.effort = Effort::kFewLines;
-  }
+  finding.title = fmt::format("{} run in fp32 without tensor cores",
+                              largest.IsConvolution() ? "convolutions" : "matrix products");
+  finding.evidence.push_back(off ? TimeOf(model, largest.off_ns, kOnPlainCores)
+                                 : TimeOf(model, largest.misaligned_ns,
+                                          "kernels that load one or two elements at a time"));
+  const auto& edit = whatif.Find(off && in_half ? replay::kFloat16.fix : "no-tensor-cores");
+  if (!edit || (in_half && largest.work == trace::kNoRow)) return Judgement::Quiet();
   finding.evidence.push_back((*edit)->Scope(model));
-  if (largest.off_ns >= largest.misaligned_ns) OfferBfloat16(*the_case.whatif, finding);
-  if (largest.work != trace::kNoRow) {
-    Place place;
-    place.kernel = std::string(the_case.trace.DeviceName(largest.work));
-    const trace::RowId op = the_case.trace.device.op[largest.work];
-    if (op != trace::kNoRow) place.op = std::string(the_case.trace.HostName(op));
-    place.start_ns = the_case.trace.device.start_ns[largest.work];
-    place.duration_ns = the_case.trace.device.duration_ns[largest.work];
-    finding.where.push_back(place);
+  if (!off) {
+    NameAlignment(finding);
+  } else if (in_half) {
+    NameFloat16(Trains(the_case), finding);
+  } else {
+    NameTf32(whatif, largest, finding);
   }
+  if (largest.work != trace::kNoRow) finding.where.push_back(PlaceOf(the_case.trace, largest.work));
   return Judgement::Fires(std::move(finding));
 }
 

@@ -30,7 +30,7 @@ struct AutocastCall {
   std::vector<TaskId> work;  // in launch order
   CallKind kind = CallKind::kStream;
   bool backward = false;
-  bool half = false;       // products: runs in bfloat16
+  bool half = false;       // products: runs in 16 bits
   double left = 1;         // streams: of the bytes, what is left
   bool two_types = false;  // streams: one of two tensors is half
   int casts = 0;           // kernels that are added, parameters' and activations'

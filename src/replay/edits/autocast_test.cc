@@ -7,6 +7,7 @@
 
 #include "analyze/facts.h"
 #include "analyze/fixture_test.h"
+#include "replay/edits/edits.h"
 #include "replay/whatif.h"
 
 namespace hone::replay {
@@ -26,6 +27,7 @@ struct Launched {
   Nanos device_ns = 100'000;
   std::int64_t backward_of = 0;  // sequence number, from 1 in the order of the forward operators
   const char* dims = nullptr;
+  bool optimizer = false;  // inside its mark; the last ones of a step
 };
 
 // Steps in which each operator takes `host_ns` and launches one kernel; the device has one stream
@@ -53,8 +55,10 @@ class Program {
  private:
   void Step(const std::vector<Launched>& calls, Nanos host_ns, int step) {
     const Nanos begin = at_;
+    Nanos optimizer = 0;
     const std::int64_t before = sequence_;
     for (const Launched& call : calls) {
+      if (call.optimizer && optimizer == 0) optimizer = at_;
       trace::OpDetail detail;
       if (call.dims != nullptr) {
         detail = fixture_.Shape(call.dims);
@@ -72,6 +76,9 @@ class Program {
       fixture_.Kernel(device_, call.device_ns, call.kernel, correlation_);
       device_ += call.device_ns + 1'000;
       at_ += host_ns + 1'000;
+    }
+    if (optimizer > 0) {
+      fixture_.Annotation(optimizer - 200, at_ - optimizer + 100, "Optimizer.step#SGD.step");
     }
     const Nanos end = std::max(at_, device_) + 2'000;
     fixture_.Api(at_, end - at_ - 1'000, ++correlation_, 1, "cudaDeviceSynchronize");
@@ -209,7 +216,7 @@ TEST(Bf16Autocast, InertWhereProductsAreHalfAlready) {
 TEST(Bf16Autocast, SaysWhatTheDeviceLacks) {
   const Program volta({{"aten::mm", kSgemm, 5'000'000}}, 10'000, "Tesla V100-SXM2-32GB");
   EXPECT_EQ(WhatIf(volta.model()).Find("bf16-autocast").why_not(),
-            "this device has no units for bfloat16");
+            "this device has no units for bfloat16; ask for fp16-autocast");
   const Program unknown({{"aten::mm", kSgemm, 5'000'000}}, 10'000, "some device");
   EXPECT_FALSE(WhatIf(unknown.model()).Find("bf16-autocast"));
   const Program none({{"aten::relu"}}, 10'000);
@@ -231,6 +238,86 @@ TEST(Bf16Autocast, ShapesTellSizeAndAlignment) {
   EXPECT_GT(guessed.high_ns / guessed.likely_ns, known.high_ns / known.likely_ns);
   EXPECT_NE((*by_none.Find("bf16-autocast"))->Scope(none.model()).find("without shapes"),
             std::string::npos);
+}
+
+constexpr const char* kVolta = "Tesla V100-SXM2-32GB";
+constexpr const char* kVoltaGemm = "volta_sgemm_128x64_nn";
+
+TEST(Fp16Autocast, TakesProductsToUnitsThatTakeNothingElse) {
+  const Program program({{"aten::mm", kVoltaGemm, 5'000'000}, {"aten::relu", kTwoTensors, 500'000}},
+                        10'000, kVolta);
+  const WhatIf whatif(program.model());
+  ASSERT_TRUE(whatif.Find("fp16-autocast")) << whatif.Find("fp16-autocast").why_not();
+  EXPECT_GT(Gain(whatif, {"fp16-autocast"}), 3) << "125 TFLOP/s in place of 15.7";
+  EXPECT_LT(Gain(whatif, {"fp16-autocast"}), 8);
+  EXPECT_EQ(whatif.Find("no-tensor-cores").why_not(),
+            "this device has no TF32; ask for fp16-autocast");
+  EXPECT_NE((*whatif.Find("fp16-autocast"))->Scope(program.model()).find("in float16"),
+            std::string::npos);
+}
+
+TEST(Fp16Autocast, OneFormatForADevice) {
+  const std::vector<Launched> calls = {{"aten::mm", kVoltaGemm, 5'000'000}};
+  const auto why_not = [&](const char* device) {
+    const Program program(calls, 10'000, device);
+    return WhatIf(program.model()).Find("fp16-autocast").why_not();
+  };
+  constexpr const char* kBfloat16Too =
+      "this device multiplies bfloat16 too, which needs no scaling of the loss; ask for "
+      "bf16-autocast";
+  for (const char* device : {"NVIDIA H200", "NVIDIA GeForce RTX 3080", "AMD Instinct MI250X"}) {
+    EXPECT_EQ(why_not(device), kBfloat16Too) << device;
+  }
+  EXPECT_EQ(why_not("Tesla P100-PCIE-16GB"), "this device has no units for float16");
+  for (const char* device : {"Tesla T4", "NVIDIA GeForce RTX 2080 Ti", "Quadro RTX 6000"}) {
+    const Program program(calls, 10'000, device);
+    EXPECT_GT(Gain(WhatIf(program.model()), {"fp16-autocast"}), 1.5) << device;
+  }
+}
+
+TEST(Fp16Autocast, InertWhereProductsAreHalfAlready) {
+  const Program program({{"aten::mm", "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn", 5'000'000}},
+                        10'000, kVolta);
+  EXPECT_EQ(WhatIf(program.model()).Find("fp16-autocast").why_not(),
+            "5.00 of 5.00 ms of matrix work a step are in half precision already");
+}
+
+// Shares of peaks were measured two and three generations later.
+TEST(Fp16Autocast, ItsRangeIsWider) {
+  const auto width = [](const char* device, const char* fix) {
+    const Program program({{"aten::mm", kSgemm, 5'000'000}}, 10'000, device);
+    const Prediction step = WhatIf(program.model()).Predict({fix});
+    return step.high_ns / step.low_ns;
+  };
+  EXPECT_GT(width(kVolta, "fp16-autocast"), 1.2 * width("NVIDIA A100-SXM4-80GB", "bf16-autocast"));
+}
+
+// Nanoseconds of the optimizer's kernel under float16 autocast, of 1 ms.
+Nanos OptimizerKernel(const char* kernel) {
+  const Program program({{"aten::mm", kVoltaGemm, 5'000'000},
+                         {"aten::_foreach_add_", kernel, 1'000'000, 0, nullptr, true}},
+                        10'000, kVolta);
+  const FoundEdit edit = FindFp16Autocast(program.model());
+  EXPECT_TRUE(edit) << edit.why_not();
+  Plan plan(program.model().graph());
+  if (edit) (*edit)->Apply(program.model(), Guess::kLikely, plan);
+  for (TaskId t = 0; t < plan.duration_ns.size(); ++t) {
+    const Task& task = program.model().graph().tasks[t];
+    if (task.kind == TaskKind::kKernel && program.model().InOptimizer(task.row)) {
+      return plan.duration_ns[t];
+    }
+  }
+  return 0;
+}
+
+// The scaler goes over all gradients, and the host waits once for its answer: a launch's way.
+TEST(Fp16Autocast, GradientsAreUnscaledBeforeTheOptimizer) {
+  const Nanos waits = OptimizerKernel("void at::native::multi_tensor_apply_kernel<SgdFunctor>");
+  EXPECT_GT(waits, 1'200'000);
+  EXPECT_LT(waits, 1'230'000);
+  const Nanos fused = OptimizerKernel("void at::native::multi_tensor_apply_kernel<FusedSgdMath>");
+  EXPECT_LT(fused, waits) << "asks on the device";
+  EXPECT_GE(fused, 1'200'000);
 }
 
 }  // namespace

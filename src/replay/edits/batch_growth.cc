@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analyze/roofline.h"
+#include "replay/edits/half_format.h"
 #include "replay/edits/product_gains.h"
 
 namespace hone::replay {
@@ -139,7 +140,8 @@ double BatchGrowth::RooflineNs(const BatchWork& work, double times) const {
   if (work.product) {
     const double tflops = peaks.Tflops(work.precision), flops = times * work.flops / work.turns;
     if (tflops <= 0 || flops <= 0) return 0;
-    double reached = ReachedByUnits(peaks.tf32 > 0 ? flops * peaks.tf32 / tflops : flops);
+    const double units = UnitsTflops(peaks);
+    double reached = ReachedByUnits(units > 0 ? flops * units / tflops : flops);
     if (work.batched) reached = std::min(reached, kReachedBatched);
     compute = flops / (reached * tflops * 1e3);  // TFLOP/s are 1,000 FLOP a nanosecond
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/flops.h"
+#include "replay/edits/half_format.h"
 #include "replay/edits/product_gains.h"
 
 namespace hone::replay {
@@ -119,7 +120,7 @@ double ConvolutionTimes::Of(const Call& call, ConvolutionFormat format) const {
   if (call.kind == Kind::kDepthwise) return latency_ns + kDepthwisePasses[row][pass] * bytes_ns;
   if (call.channels <= kFewChannels) return latency_ns + kFewPasses * bytes_ns;
   const analyze::DevicePeaks& peaks = *model_.peaks();
-  const double peak = ReachedPeak(peaks, half ? peaks.bf16 : peaks.tf32);  // TFLOP/s
+  const double peak = ReachedPeak(peaks, half ? HalfTflops(peaks) : peaks.tf32);  // TFLOP/s
   const double share = std::min(1.0, call.channels / roofline.full_channels);
   const double flops_ns =
       call.flops / (roofline.reached * std::pow(share, roofline.power) * peak * 1e3);

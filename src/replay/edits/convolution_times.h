@@ -15,7 +15,7 @@ namespace hone::replay {
 
 enum class ConvolutionFormat : std::uint8_t {
   kTf32,      // NCHW, as programs have it that say nothing
-  kHalf,      // bfloat16, NCHW: converted around nearly every product
+  kHalf,      // 16 bits, NCHW: converted around nearly every product
   kTf32Last,  // channels last
   kHalfLast,
 };
@@ -47,7 +47,7 @@ class ConvolutionTimes {
   // Of an operator that launches work. Absent: it is no convolution, or its shapes are not known.
   std::optional<Call> Find(trace::RowId op) const;
 
-  // Nanoseconds on the device.
+  // Nanoseconds on the device; infinite where it has no units for the format.
   double Of(const Call& call, ConvolutionFormat format) const;
 
  private:

@@ -31,6 +31,7 @@ FoundEdit FindUnusedGradients(const Model& model);
 FoundEdit FindKvCache(const Model& model);
 FoundEdit FindDoublePrecision(const Model& model);
 FoundEdit FindBf16Autocast(const Model& model);
+FoundEdit FindFp16Autocast(const Model& model);
 FoundEdit FindNaiveAttention(const Model& model);
 FoundEdit FindNoTensorCores(const Model& model);
 FoundEdit FindLayoutConversion(const Model& model);

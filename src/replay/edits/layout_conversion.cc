@@ -56,7 +56,7 @@ class LayoutConversion : public Edit {
       plan.RemoveLaunch(graph, graph.of_host[call], 0);
     }
     for (const Norm& norm : norms_) {
-      // Under bf16-autocast the norm's own share of layout_ns says it.
+      // Under autocast the norm's own share of layout_ns says it.
       if (!plan.layout_ns.empty() && plan.layout_ns[norm.task] > 0) continue;
       Nanos& planned = plan.duration_ns[norm.task];
       if (norm.last_ns > 0) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "replay/edits/edits.h"
+#include "replay/edits/half_format.h"
 #include "replay/edits/plain_convolutions.h"
 #include "replay/edits/product_gains.h"
 
@@ -115,9 +116,10 @@ FoundEdit FindNoTensorCores(const Model& model) {
     }
   }
   if (targets.empty()) {
-    return FoundEdit::Absent(has_tf32
-                                 ? "no matrix kernel in the steps would run faster on tensor cores"
-                                 : "this device has no faster units for fp32 matrix work");
+    return FoundEdit::Absent(
+        has_tf32                  ? "no matrix kernel in the steps would run faster on tensor cores"
+        : TakesFloat16Only(peaks) ? "this device has no TF32; ask for fp16-autocast"
+                                  : "this device has no faster units for fp32 matrix work");
   }
   return FoundEdit(std::make_unique<NoTensorCores>(std::move(targets), std::move(excess)));
 }

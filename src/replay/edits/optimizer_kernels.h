@@ -11,4 +11,9 @@ inline bool ServesManyParameters(std::string_view kernel) {
   return kernel.find("multi_tensor_apply") != std::string_view::npos;
 }
 
+// fused=True: one kernel takes all steps of the update.
+inline bool IsFusedOptimizer(std::string_view kernel) {
+  return kernel.find("Fused") != std::string_view::npos;
+}
+
 }  // namespace hone::replay

@@ -9,6 +9,7 @@
 
 #include "analyze/flops.h"
 #include "replay/edits/attention.h"
+#include "replay/edits/half_format.h"
 
 namespace hone::replay {
 namespace {
@@ -104,14 +105,16 @@ MatrixFormat MatrixFormat::Tf32(const analyze::DevicePeaks& peaks) {
   return {ReachedPeak(peaks, peaks.tf32), 1, 1, kReachedMisaligned, 4, true};
 }
 
-MatrixFormat MatrixFormat::Bf16(const analyze::DevicePeaks& peaks) {
-  const double scale = peaks.tf32 > 0 && peaks.bf16 > 0 ? peaks.tf32 / peaks.bf16 : 0.5;
-  return {ReachedPeak(peaks, peaks.bf16), scale, 0.5, kMisalignedHalf, 8, false};
+MatrixFormat MatrixFormat::Half(const analyze::DevicePeaks& peaks) {
+  const double half = HalfTflops(peaks);
+  const double scale = peaks.tf32 > 0 && half > 0 ? peaks.tf32 / half : 0.5;
+  return {ReachedPeak(peaks, half), scale, 0.5, kMisalignedHalf, 8, false};
 }
 
 double ConvolutionGain(const analyze::DevicePeaks& peaks) {
-  if (peaks.tf32 <= peaks.fp32 || peaks.fp32 <= 0) return 1;
-  return kConvolutionGain * (peaks.tf32 / peaks.fp32) / kMeasuredRatio;
+  const double units = UnitsTflops(peaks);
+  if (units <= peaks.fp32 || peaks.fp32 <= 0) return 1;
+  return kConvolutionGain * (units / peaks.fp32) / kMeasuredRatio;
 }
 
 ProductGains::ProductGains(const Model& model, const MatrixFormat& format)
@@ -218,7 +221,7 @@ double ProductGains::FusedAttentionInHalf(const Task& task, std::size_t kernels)
   const double flops = kFusedFp32Reached[pass] * ReachedPeak(peaks_, peaks_.fp32) * recorded;
   const double half =
       kFusedLatencyNs[pass] / static_cast<double>(std::max<std::size_t>(1, kernels)) +
-      flops / (kFusedHalfReached[pass] * ReachedPeak(peaks_, peaks_.bf16));
+      flops / (kFusedHalfReached[pass] * ReachedPeak(peaks_, HalfTflops(peaks_)));
   return std::min(recorded, half);
 }
 
@@ -227,7 +230,7 @@ double ProductGains::FlopsAsRun(const Task& task, bool of_heads) const {
   const double seconds = static_cast<double>(task.duration_ns) / 1e9;
   const bool on_units = model_.Traits(task.row).matrix_unit == analyze::MatrixUnit::kYes;
   if (!on_units) return kFp32Reached * ReachedPeak(peaks_, peaks_.fp32) * 1e12 * seconds;
-  const double peak = ReachedPeak(peaks_, peaks_.tf32) * 1e12 * seconds;
+  const double peak = ReachedPeak(peaks_, UnitsTflops(peaks_)) * 1e12 * seconds;
   return peak * (of_heads ? kReachedBatched : ReachedByUnits(kReachedLayer * peak));
 }
 

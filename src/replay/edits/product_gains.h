@@ -23,7 +23,7 @@ struct MatrixFormat {
   std::int64_t multiple = 1;  // of elements: what one access of 16 bytes holds
   bool by_operands = false;   // how operands lie in memory matters
   static MatrixFormat Tf32(const analyze::DevicePeaks& peaks);
-  static MatrixFormat Bf16(const analyze::DevicePeaks& peaks);
+  static MatrixFormat Half(const analyze::DevicePeaks& peaks);
 };
 
 class ProductGains {
@@ -84,8 +84,8 @@ double ReachedPeak(const analyze::DevicePeaks& peaks, double tflops);
 // Of a device's bandwidth, bytes a nanosecond that large kernels reach.
 double ReachedBandwidth(const analyze::DevicePeaks& peaks);
 
-// Convolutions with all that their call launches, fp32 on plain cores against TF32, by the device's
-// peaks; 1: the device has no TF32.
+// Convolutions with all that their call launches, fp32 on plain cores against UnitsTflops (TF32),
+// by the device's peaks; 1: those are no more than fp32's.
 double ConvolutionGain(const analyze::DevicePeaks& peaks);
 
 }  // namespace hone::replay

@@ -38,8 +38,6 @@ struct ManyLaunches {  // of one optimizer step
   double parameters = 0;  // 0: not known, the kernels serve many at once
 };
 
-bool IsFused(std::string_view kernel) { return kernel.find("Fused") != std::string_view::npos; }
-
 class UnfusedOptimizer : public Edit {
  public:
   UnfusedOptimizer(const Model& model, std::vector<ManyLaunches> steps)
@@ -125,7 +123,7 @@ FoundEdit FindUnfusedOptimizer(const Model& model) {
       if (trace.host.start_ns[i] < mark.begin_ns) continue;
       const TaskId task = model.graph().of_device[work];
       if (task == kNoTask) continue;
-      fused = fused || IsFused(trace.DeviceName(work));
+      fused = fused || IsFusedOptimizer(trace.DeviceName(work));
       many_at_once = many_at_once || ServesManyParameters(trace.DeviceName(work));
       step.work.push_back(task);
     }

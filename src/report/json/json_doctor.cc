@@ -149,6 +149,7 @@ void WriteReplaySection(JsonWriter& json, const Known<doctor::Diagnosis>& diagno
   WriteKnownPrediction(json, "bare_step_ms", replay.bare);
   WriteKnownPrediction(json, "together_ms", replay.together);
   WriteKnownPrediction(json, "half_precision_ms", replay.half);
+  if (replay.half) json.Field("half_precision_dtype", replay.half_dtype);
   json.EndObject();
 }
 

@@ -87,9 +87,9 @@ std::string TogetherSentence(const doctor::Diagnosis& diagnosis, const Style& st
 std::string HalfSentence(const doctor::ReplayFacts& replay, const Style& style) {
   return fmt::format(
       "half precision is left to try: {}{} ms {} predicted ({}) under torch.autocast(\"cuda\", "
-      "torch.bfloat16); it rounds more coarsely, hone tune checks what it learns",
+      "torch.{}); it rounds more coarsely, hone tune checks what it learns",
       replay.together ? "on top of that " : "", MillisText(replay.half->likely_ns),
-      PerStepText(*replay.half), RangeText(*replay.half, style));
+      PerStepText(*replay.half), RangeText(*replay.half, style), replay.half_dtype);
 }
 
 std::string HealthySentence(const Finding& healthy, const Style& style) {

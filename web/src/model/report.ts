@@ -118,8 +118,10 @@ export interface Replay {
   steady_steps: number;
   bare_step_ms: Maybe<Range>;
   together_ms: Maybe<Range>;
-  /** Under bfloat16 autocast on top; absent where that is not sure to be worth it. */
+  /** Under autocast on top; absent where that is not sure to be worth it. */
   half_precision_ms?: Maybe<Range>;
+  /** torch's word for its 16 bits; older reports know bfloat16 only. */
+  half_precision_dtype?: string;
 }
 
 export interface Step {

@@ -84,6 +84,12 @@ describe('the verdict', () => {
     );
     report.replay = {
       ...replay,
+      half_precision_ms: { low: 4, likely: 5, high: 7 },
+      half_precision_dtype: 'float16',
+    } as never;
+    expect(verdictOf(report)[1]).toContain('torch.autocast("cuda", torch.float16)');
+    report.replay = {
+      ...replay,
       half_precision_ms: { absent: 'all is in half precision' },
     } as never;
     expect(verdictOf(report)).toHaveLength(1);

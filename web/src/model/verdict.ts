@@ -155,12 +155,13 @@ function offer(report: Report): string | null {
 
 /** What rounds more coarsely is no fix: it is offered beside them. */
 function halfPrecision(report: Report): string | null {
-  const half = known(known(report.replay)?.half_precision_ms);
+  const replay = known(report.replay);
+  const half = known(replay?.half_precision_ms);
   if (!half) return null;
   return (
     `Half precision is left to try: ${format.significant(half.likely)} ms predicted ` +
     `(${format.significant(half.low)}–${format.significant(half.high)}) under ` +
-    'torch.autocast("cuda", torch.bfloat16); watch what it learns.'
+    `torch.autocast("cuda", torch.${replay?.half_precision_dtype ?? 'bfloat16'}); watch what it learns.`
   );
 }
 

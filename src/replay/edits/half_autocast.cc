@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// bf16-autocast: torch.autocast("cuda", torch.bfloat16) around the forward pass. Products by their
-// own roofline, streams by their bytes, and the casts that come with it, on device and host.
+// bf16-autocast and fp16-autocast: torch.autocast("cuda", …) around the forward pass. Products by
+// their own roofline, streams by their bytes, and what comes with it: casts on device and host, and
+// in float16 the gradient scaler.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "analyze/roofline.h"
@@ -12,6 +15,8 @@
 #include "replay/edits/batch_norm_parts.h"
 #include "replay/edits/convolution_times.h"
 #include "replay/edits/edits.h"
+#include "replay/edits/half_format.h"
+#include "replay/edits/optimizer_kernels.h"
 #include "replay/edits/product_gains.h"
 
 namespace hone::replay {
@@ -58,8 +63,18 @@ constexpr Range3 kDepthwise = {1.1, 0.8, 0.55};
 // NCHW kernels give each channel one block.
 constexpr Range3 kBatchNormLast = {0.8, 0.6, 0.5}, kBatchNormFirst = {1.8, 1.0, 0.6};
 constexpr Range3 kOfBatchNorm = {1.25, 1.0, 0.8};
+// cuDNN's own in float16, of their time in fp32 (H200): NCHW 0.84 in a ResNet-50 of 64 images, 0.67
+// of 8, 1.0 in a VGG; with channels last 3.3 ms where NCHW takes 9.1, by bytes half of fp32's.
+constexpr Range3 kCudnnNormFirst = {1.05, 0.85, 0.65}, kCudnnNormLast = {0.8, 0.55, 0.45};
+constexpr double kCudnnNormLayout = 1 - 3.3 / 9.1;
 // Of what fused attention takes in half precision: with dropout 1.7 times as long as without.
 constexpr Range3 kOfFusedAttention = {1.7, 1.0, 0.7};
+// A gradient scaler reads and writes each gradient before the optimizer does: of the time of the
+// optimizer's kernels 0.29 and 0.27 (SGD with momentum, a ResNet-50 and a VGG on an H200), 0.10
+// (AdamW, a ViT). Then the host asks the device for infinities and waits, so that what it launches
+// for the optimizer takes the device the host's time; fused optimizers ask on the device.
+constexpr Range3 kOfOptimizer = {0.4, 0.2, 0.1};
+constexpr Range3 kOfWait = {1.3, 1.0, 0.3};  // of that time; not measured
 // Matrix work in half precision already: more than this share, and autocast is there.
 constexpr double kAlready = 0.5;
 // Of the kernels' time, what operators must account for.
@@ -83,17 +98,31 @@ struct Cast {
   double streams_ns = 0, parameters_ns = 0;
 };
 
+// What an optimizer's step does, before which gradients are unscaled.
+struct Unscaling {
+  std::vector<TaskId> work;  // in launch order
+  std::vector<TaskId> host;  // beside it, once it has waited; empty: it does not wait
+};
+
 struct Found {
   std::vector<Target> targets;
   std::vector<Cast> casts;
+  std::vector<Unscaling> unscalings;
   std::vector<TaskId> typical;  // launches of operators over tensors
   double matrix_ns = 0;
   bool shapes = false;
 };
 
-class Bf16Autocast : public Edit {
+// Of matrix work, by the format: as much further from what is likely, as a factor.
+Range3 Spread(const Range3& range, double by) {
+  if (by == 1) return range;  // to the last digit
+  const auto further = [&](double end) { return range.likely * std::pow(end / range.likely, by); };
+  return {further(range.least), range.likely, further(range.most)};
+}
+
+class HalfAutocast : public Edit {
  public:
-  explicit Bf16Autocast(Found found) : found_(std::move(found)) {}
+  HalfAutocast(const HalfFormat& format, Found found) : format_(format), found_(std::move(found)) {}
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     const Graph& graph = model.graph();
@@ -117,14 +146,17 @@ class Bf16Autocast : public Edit {
             static_cast<Nanos>(cast_host * static_cast<double>(cast.count));
       }
     }
+    for (const Unscaling& step : found_.unscalings) Unscale(graph, step, guess, plan);
   }
 
   std::string Scope(const Model& model) const override {
     const auto steps = static_cast<double>(model.graph().steps);
     int casts = 0;
     for (const Cast& cast : found_.casts) casts += cast.count;
-    return fmt::format("{:.2f} ms of matrix work a step in bfloat16, {:.0f} casts a step{}",
-                       found_.matrix_ns / 1e6 / steps, static_cast<double>(casts) / steps,
+    return fmt::format("{:.2f} ms of matrix work a step in {}, {:.0f} casts a step{}{}",
+                       found_.matrix_ns / 1e6 / steps, format_.dtype,
+                       static_cast<double>(casts) / steps,
+                       found_.unscalings.empty() ? "" : ", gradients scaled",
                        found_.shapes ? "" : "; sizes and alignment not known without shapes");
   }
 
@@ -145,20 +177,34 @@ class Bf16Autocast : public Edit {
     return static_cast<double>(*at);
   }
 
+  // The first kernel carries all of it: before the others, and behind the gradients.
+  static void Unscale(const Graph& graph, const Unscaling& step, Guess guess, Plan& plan) {
+    double device = 0, host = 0;
+    for (const TaskId task : step.work) device += static_cast<double>(plan.duration_ns[task]);
+    for (const TaskId task : step.host) host += static_cast<double>(plan.duration_ns[task]);
+    const double lag = step.host.empty() ? 0 : static_cast<double>(graph.launch_lag_ns);
+    const double wait = lag + std::max(0.0, host - device);
+    plan.duration_ns[step.work.front()] += static_cast<Nanos>(
+        kKernelLatencyNs + kOfOptimizer.At(guess) * device + kOfWait.At(guess) * wait);
+  }
+
+  const HalfFormat& format_;
   const Found found_;
 };
 
 class Finder {
  public:
-  explicit Finder(const Model& model)
+  Finder(const Model& model, const HalfFormat& format)
       : model_(model),
+        format_(format),
         peaks_(*model.peaks()),
-        products_(model, MatrixFormat::Bf16(peaks_)),
+        products_(model, MatrixFormat::Half(peaks_)),
         convolutions_(model, products_.calls()),
         bandwidth_(ReachedBandwidth(peaks_)) {}
 
   Found Find(const std::vector<AutocastCall>& calls) {
     found_.shapes = products_.has_shapes();
+    if (format_.scaled) FindUnscalings();
     nchw_ = IsNchw(calls);
     for (const AutocastCall& call : calls) {
       Left left;
@@ -193,7 +239,7 @@ class Finder {
   }
 
   Range3 LeftOfGain(double gain) const {
-    const Range3& of = found_.shapes ? kOfGain : kOfGainUnshaped;
+    const Range3 of = Spread(found_.shapes ? kOfGain : kOfGainUnshaped, format_.spread);
     return {1 / (1 + of.least * (gain - 1)), 1 / (1 + of.likely * (gain - 1)),
             1 / (1 + of.most * (gain - 1))};
   }
@@ -236,9 +282,9 @@ class Finder {
                                    const RowId row = model_.graph().tasks[task].row;
                                    return IsDepthwiseKernel(model_.trace().DeviceName(row));
                                  });
-    if (depthwise) return {kDepthwise, 0};
+    if (depthwise) return {Spread(kDepthwise, format_.spread), 0};
     if (!shaped) {
-      const Range3& over = nchw_ ? kConvolutionFirst : kConvolutionLast;
+      const Range3 over = Spread(nchw_ ? kConvolutionFirst : kConvolutionLast, format_.spread);
       const double tf32 = plain ? ConvolutionGain(peaks_) : 1;
       return {{1 / (tf32 * over.least), 1 / (tf32 * over.likely), 1 / (tf32 * over.most)},
               nchw_ ? kConversionShare : 0};
@@ -252,10 +298,15 @@ class Finder {
     const double as_run =
         measured ? time : convolutions_.Of(*shaped, nchw_ ? Format::kTf32 : Format::kTf32Last);
     if (as_run <= 0) return {};
-    return {Scaled(kOfConvolution, half / as_run), std::max(0.0, 1 - last / half)};
+    return {Scaled(Spread(kOfConvolution, format_.spread), half / as_run),
+            std::max(0.0, 1 - last / half)};
   }
 
   Left OfBatchNorm(const AutocastCall& call) const {
+    if (format_.cudnn_norms && HasWord(call, "cudnn")) {
+      return {Spread(nchw_ ? kCudnnNormFirst : kCudnnNormLast, format_.spread),
+              nchw_ ? kCudnnNormLayout : 0};
+    }
     const double tensor = products_.FirstTensor(call.op), channels = products_.Channels(call.op);
     if (tensor <= 0 || bandwidth_ <= 0) {
       return {nchw_ ? kBatchNormFirst : kBatchNormLast, nchw_ ? 1 - kBatchNormLast.likely : 0};
@@ -286,9 +337,9 @@ class Finder {
       target.layout = of_call.layout;
     } else if (call.kind == CallKind::kProduct && traits.family == KernelFamily::kAttention) {
       if (kernel.duration_ns <= 0) return;
-      target.left =
-          Scaled(kOfFusedAttention, products_.FusedAttentionInHalf(kernel, Attention(call)) /
-                                        static_cast<double>(kernel.duration_ns));
+      target.left = Scaled(Spread(kOfFusedAttention, format_.spread),
+                           products_.FusedAttentionInHalf(kernel, Attention(call)) /
+                               static_cast<double>(kernel.duration_ns));
     } else if (call.kind == CallKind::kProduct && traits.family == KernelFamily::kMatmul) {
       target.left = LeftOfGain(products_.Of(kernel));
     } else {
@@ -306,8 +357,10 @@ class Finder {
 
   bool IsWhole(const AutocastCall& call) const {
     if (call.kind == CallKind::kBatchNorm) return call.half;
-    return call.kind == CallKind::kConvolution &&
-           model_.trace().HostName(call.op).find("depthwise") == std::string_view::npos;
+    return call.kind == CallKind::kConvolution && !HasWord(call, "depthwise");
+  }
+  bool HasWord(const AutocastCall& call, std::string_view word) const {
+    return model_.trace().HostName(call.op).find(word) != std::string_view::npos;
   }
 
   void AddCasts(const AutocastCall& call) {
@@ -326,7 +379,41 @@ class Finder {
     found_.casts.push_back(cast);
   }
 
+  void FindUnscalings() {
+    const trace::HostSlices& host = model_.trace().host;
+    using Place = std::pair<std::uint16_t, Nanos>;  // lane and time
+    const auto begin = [&](const OptimizerStep& mark) {
+      return Place(model_.LaneOf(mark.row), mark.begin_ns);
+    };
+    std::vector<OptimizerStep> marks = model_.optimizer_steps();
+    std::ranges::sort(marks, {}, begin);
+    std::vector<Unscaling> steps(marks.size());
+    const auto around = [&](const Place& place) -> Unscaling* {
+      const auto next = std::ranges::upper_bound(marks, place, {}, begin);
+      if (next == marks.begin()) return nullptr;
+      const RowId mark = std::prev(next)->row;
+      const bool inside = model_.LaneOf(mark) == place.first && place.second < host.end_ns(mark);
+      return inside ? &steps[static_cast<std::size_t>(next - marks.begin()) - 1] : nullptr;
+    };
+    const std::vector<Task>& tasks = model_.graph().tasks;
+    for (TaskId t = 0; t < tasks.size(); ++t) {
+      const bool kernel = tasks[t].kind == TaskKind::kKernel;
+      const RowId api = kernel ? model_.trace().device.api[tasks[t].row] : kNoRow;
+      if (kernel && api == kNoRow) continue;
+      Unscaling* step = around(kernel ? Place(model_.LaneOf(api), host.start_ns[api])
+                                      : Place(tasks[t].lane, tasks[t].start_ns));
+      if (step != nullptr) (kernel ? step->work : step->host).push_back(t);
+    }
+    for (Unscaling& step : steps) {
+      if (step.work.empty()) continue;
+      const RowId first = tasks[step.work.front()].row;
+      if (IsFusedOptimizer(model_.trace().DeviceName(first))) step.host.clear();
+      found_.unscalings.push_back(std::move(step));
+    }
+  }
+
   const Model& model_;
+  const HalfFormat& format_;
   const analyze::DevicePeaks& peaks_;
   ProductGains products_;
   const ConvolutionTimes convolutions_;
@@ -361,18 +448,35 @@ std::string WhyNot(const Model& model) {
   return {};
 }
 
+// Why this format is not the device's; empty: it is.
+std::string WhyNotHere(const analyze::DevicePeaks& peaks, const HalfFormat& format) {
+  const HalfFormat* best = HalfFormatOf(peaks);
+  if (best == &format) return {};
+  if (format.Tflops(peaks) <= 0) {
+    return fmt::format("this device has no units for {}{}", format.dtype,
+                       best == nullptr ? "" : fmt::format("; ask for {}", best->fix));
+  }
+  return fmt::format(
+      "this device multiplies {} too, which needs no scaling of the loss; ask for {}", best->dtype,
+      best->fix);
+}
+
+FoundEdit FindHalfAutocast(const Model& model, const HalfFormat& format) {
+  if (!model.peaks()) return FoundEdit::Absent(model.peaks().why_not());
+  std::string why = WhyNotHere(*model.peaks(), format);
+  if (why.empty()) why = WhyNot(model);
+  if (!why.empty()) return FoundEdit::Absent(why);
+  Found found = Finder(model, format).Find(FollowAutocast(model));
+  if (found.matrix_ns <= 0) {
+    return FoundEdit::Absent(
+        fmt::format("no operator that autocast runs in {} launches matrix work", format.dtype));
+  }
+  return FoundEdit(std::make_unique<HalfAutocast>(format, std::move(found)));
+}
+
 }  // namespace
 
-FoundEdit FindBf16Autocast(const Model& model) {
-  if (!model.peaks()) return FoundEdit::Absent(model.peaks().why_not());
-  if (model.peaks()->bf16 <= 0) return FoundEdit::Absent("this device has no units for bfloat16");
-  const std::string why = WhyNot(model);
-  if (!why.empty()) return FoundEdit::Absent(why);
-  Found found = Finder(model).Find(FollowAutocast(model));
-  if (found.matrix_ns <= 0) {
-    return FoundEdit::Absent("no operator that autocast runs in bfloat16 launches matrix work");
-  }
-  return FoundEdit(std::make_unique<Bf16Autocast>(std::move(found)));
-}
+FoundEdit FindBf16Autocast(const Model& model) { return FindHalfAutocast(model, kBfloat16); }
+FoundEdit FindFp16Autocast(const Model& model) { return FindHalfAutocast(model, kFloat16); }
 
 }  // namespace hone::replay
