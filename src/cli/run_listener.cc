@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -33,12 +34,19 @@ namespace fs = std::filesystem;
 
 // Below the program's own priority: it is the one that is to run.
 constexpr int kNiceWhileRunning = 19;
+// With so many cores idle the answer takes none but those (SCHED_IDLE). A team of threads that
+// meets after every operator waits for the one whose core the answer has, also at nice 19: single
+// steps of a ResNet-50 on 16 cores took 0.6 and 1.0 s instead of 0.13, and not one over 0.22 this
+// way. Where no core is ever idle it would starve, and there is no way back without privileges.
+constexpr double kRoomForIdle = 0.5;
 // Below it the next chunk of a recording may not fit.
 constexpr std::uintmax_t kRoom = 256 << 10;
 
 // The program is the one that is to run, and the last one that the system should kill.
-void StepBack() {
+void StepBack(double idle_cores) {
   ::setpriority(PRIO_PROCESS, 0, kNiceWhileRunning);
+  const sched_param none{};
+  if (idle_cores >= kRoomForIdle) ::sched_setscheduler(0, SCHED_IDLE, &none);
   std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
@@ -279,7 +287,7 @@ void RunListener::SayWhatEndedIt(const record::Closing& closing) {
 
 int RunListener::AnalyzeFolder(const record::Closing& closing) {
   SayWhatEndedIt(closing);
-  if (!closing.program_ended) StepBack();
+  if (!closing.program_ended) StepBack(sampler_ != nullptr ? sampler_->IdleCores() : 0);
   std::error_code error;
   if (!fs::exists(plan_.folder, error)) return kExitFine;
   if (record::LookInto(plan_.folder).files == 0) {

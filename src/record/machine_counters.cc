@@ -109,7 +109,9 @@ void MachineCounters::SampleCores() {
   const std::optional<CpuTicks> ticks = ParseSystemStat(stat_.Read(), allowed_);
   if (!ticks) return;
   Put("cpu_busy_seconds", static_cast<double>(ticks->busy) * seconds_a_tick_);
-  Put("cpu_idle_seconds", static_cast<double>(ticks->idle) * seconds_a_tick_);
+  const double idle_seconds = static_cast<double>(ticks->idle) * seconds_a_tick_;
+  Put("cpu_idle_seconds", idle_seconds);
+  idle_.Note(idle_seconds, MonotonicNanos());
   Put("cpu_iowait_seconds", static_cast<double>(ticks->waiting_for_disk) * seconds_a_tick_);
   Put("cpu_stolen_seconds", static_cast<double>(ticks->stolen) * seconds_a_tick_);
 }

@@ -11,6 +11,7 @@
 
 #include "record/control_group.h"
 #include "record/counter_file.h"
+#include "record/idle_cores.h"
 #include "record/proc_file.h"
 
 namespace hone::record {
@@ -28,6 +29,8 @@ class MachineCounters {
   // Whether the program may use less than the whole machine. Threads that want to run are then
   // counted among its own only: the machine's other cores are busy with others' work.
   bool limited() const { return limited_; }
+  // Of these, how many had nothing to do in the last second or so; 0 until that is known.
+  double idle_cores() const { return idle_.cores(); }
 
  private:
   void Put(const char* series, double value);
@@ -41,6 +44,7 @@ class MachineCounters {
   ControlGroup group_;
   std::array<bool, 1024> allowed_{};
   double cores_ = 1;
+  IdleCores idle_;
   bool limited_ = false;
   double seconds_a_tick_ = 0.01;
   std::uint64_t samples_ = 0;

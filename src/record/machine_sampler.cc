@@ -110,6 +110,8 @@ void MachineSampler::Sample(std::uint32_t program, const std::vector<SlotView>& 
   if (number % kSamplesAFlush == kSamplesAFlush - 1 || number >= kDenseSamples) state.file.Flush();
 }
 
+double MachineSampler::IdleCores() const { return state_->machine.idle_cores(); }
+
 void MachineSampler::Flush() { state_->file.Flush(); }
 
 void MachineSampler::Finish(const std::vector<std::pair<std::string, std::string>>& facts) {

@@ -25,6 +25,8 @@ class MachineSampler {
   // Now, ten times a second. After a second it looks for GPUs, which may take another. After ten
   // minutes one call in ten does something: hours of a long warm-up are not worth the disk.
   void Sample(std::uint32_t program, const std::vector<SlotView>& slots);
+  // Cores of the program's that had nothing to do in the last second or so.
+  double IdleCores() const;
   // How the program ended, and the end of the file.
   void Finish(const std::vector<std::pair<std::string, std::string>>& facts);
   // The samples so far are on disk after this.
