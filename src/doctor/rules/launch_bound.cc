@@ -2,6 +2,12 @@
 // launch-bound: the device waits for the host to launch.
 #include <fmt/format.h>
 
+#include <vector>
+
+#include "analyze/source_frame.h"
+#include "base/text.h"
+#include "doctor/launch_sites.h"
+#include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "doctor/rules/step_facts.h"
 
@@ -30,6 +36,61 @@ void OfferLargerBatch(const replay::WhatIf& whatif, bool trains, Finding& findin
   finding.remedy +=
       fmt::format("# or a batch {:.0f} times as large: {:.1f}x the {} predicted{}\n",
                   larger.samples, gain, what, trains ? "; it changes the training" : "");
+}
+
+// Of the launches, what a function must make to be named.
+constexpr double kWorthNaming = 0.2;
+constexpr std::size_t kMostNamed = 3;
+// A line that calls one operator so often, in a function that launches this much of a step and
+// multiplies with no weights, goes over elements, time steps or samples: no model has as many
+// layers.
+constexpr double kLoopRepeats = 100, kLoopShare = 0.5;
+
+std::string Rounded(double count) { return WithThousands(static_cast<std::int64_t>(count + 0.5)); }
+
+// Of what a loop launches, this much out of the host's memory, and it makes tensors one by one.
+constexpr double kCopiesShare = 0.3;
+
+// For a loop the place is the remedy.
+void NameLoop(const LaunchSite& site, double launches, Finding& finding) {
+  const std::string_view function = analyze::WrittenFunction(analyze::ParseFrame(site.frame));
+  finding.evidence.push_back(
+      fmt::format("{} is called there {} times a step", site.op, Rounded(site.repeats)));
+  if (site.copies >= kLoopRepeats && site.copies >= kCopiesShare * site.launches) {
+    finding.title = fmt::format("a loop in or around {} copies {} small tensors to the device",
+                                function, Rounded(site.copies));
+    finding.remedy =
+        "x = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)   # on the host\n"
+        "x = x.pin_memory().to(\"cuda\", non_blocking=True)   # one copy in place of them\n" +
+        finding.remedy;
+    return;
+  }
+  finding.title = fmt::format("a loop in or around {} makes {} of the {} launches of a step",
+                              function, Rounded(site.launches), Rounded(launches));
+  finding.remedy =
+      "# one operation on the whole tensor in place of the loop, where there is one:\n"
+      "y = torch.cumsum(x, 1)   # running sums; weights @ x for a filter, x[:, i] for a gather\n"
+      "# else: capture the loop in a CUDA graph, or compile its body\n" +
+      finding.remedy;
+}
+
+void NameSites(const Case& the_case, double launches, Finding& finding) {
+  const Places places(the_case);
+  const std::vector<LaunchSite> sites = FindLaunchSites(the_case.whatif->model(), places);
+  for (std::size_t i = 0; i < std::min(sites.size(), kMostNamed); ++i) {
+    const LaunchSite& site = sites[i];
+    if (site.launches < kWorthNaming * launches) break;
+    finding.evidence.push_back(fmt::format("{} of {} launches a step come from {}",
+                                           Rounded(site.launches), Rounded(launches),
+                                           analyze::SourceText(site.frame)));
+    finding.where.push_back(places.Of(site.row));
+    finding.where.back().source = analyze::SourceText(site.frame);
+  }
+  if (sites.empty()) return;
+  const LaunchSite& first = sites.front();
+  if (first.plain && first.repeats >= kLoopRepeats && first.launches >= kLoopShare * launches) {
+    NameLoop(first, launches, finding);
+  }
 }
 
 }  // namespace
@@ -63,6 +124,9 @@ Judgement JudgeLaunchBound(const Case& the_case) {
       "model = torch.compile(model, mode=\"reduce-overhead\")   # CUDA graphs\n"
       "# or capture the whole step: torch.cuda.graph(g)\n";
   OfferLargerBatch(*the_case.whatif, Trains(the_case), finding);
+  double launches = 0;
+  for (const replay::Task& task : graph.tasks) launches += task.kind == replay::TaskKind::kLaunch;
+  NameSites(the_case, launches / steps, finding);
   finding.effort = Effort::kFewLines;
   finding.confidence = Confidence::kMedium;
   return Judgement::Fires(std::move(finding));
