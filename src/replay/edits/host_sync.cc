@@ -22,6 +22,37 @@ bool OnlyReads(std::string_view op) {
   return op == "aten::item" || op == "aten::is_nonzero" || op == "aten::_local_scalar_dense";
 }
 
+// Of x[mask] and x[mask] = y: what counts the mask and lists its places, which an operator that
+// keeps the shape (torch.where) has no need of. Who asks for the places themselves still wants
+// them.
+RowId PlacesOfMask(const Model& model, RowId wait, RowId top) {
+  const RowId op = model.lineage().op[wait];
+  if (op == kNoRow || op == top) return kNoRow;
+  return model.trace().HostName(op) == "aten::nonzero" ? op : kNoRow;
+}
+
+// Operators that go, and what they launch.
+struct Gone {
+  HostCut host;
+  std::vector<TaskId> work;
+
+  Gone() = default;
+  Gone(const Model& model, std::vector<HostSpan> spans) : host(model.graph(), std::move(spans)) {
+    const trace::Trace& trace = model.trace();
+    for (RowId w = 0; w < trace.device.size(); ++w) {
+      const RowId call = trace.device.api[w];
+      if (call == kNoRow || model.graph().of_device[w] == kNoTask) continue;
+      if (host.Contains(model.LaneOf(call), trace.host.start_ns[call])) {
+        work.push_back(model.graph().of_device[w]);
+      }
+    }
+  }
+  void Apply(const Graph& graph, Plan& plan) const {
+    host.Apply(graph, 1.0, plan);
+    for (const TaskId task : work) plan.RemoveWork(task);
+  }
+};
+
 // Printing a tensor reads it value by value; where frames were recorded the whole of it goes.
 bool IsPrintFrame(std::string_view name) {
   return analyze::ParseFrame(name).file.ends_with("torch/_tensor_str.py");
@@ -71,15 +102,18 @@ class PrintedLines {
 
 class HostSync : public Edit {
  public:
-  HostSync(std::vector<TaskId> waits, HostCut reads, std::vector<TaskId> work)
-      : waits_(std::move(waits)), reads_(std::move(reads)), work_(std::move(work)) {}
+  HostSync(std::vector<TaskId> waits, Gone reads, Gone places)
+      : waits_(std::move(waits)), reads_(std::move(reads)), places_(std::move(places)) {}
 
   void Apply(const Model& model, Guess guess, Plan& plan) const override {
     for (const TaskId wait : waits_) plan.DropWait(wait);
     // Least: the value is still fetched, only later.
     if (guess == Guess::kLeast) return;
-    reads_.Apply(model.graph(), 1.0, plan);
-    for (const TaskId task : work_) plan.RemoveWork(task);
+    reads_.Apply(model.graph(), plan);
+    // Whether the operators of the whole shape cost as much is not in the trace: a Monte Carlo
+    // program with most of its mask set went from 106 to 59 ms, means of 28 classes from 4.5
+    // to 4.8.
+    if (guess == Guess::kMost) places_.Apply(model.graph(), plan);
   }
 
   std::string Scope(const Model& model) const override {
@@ -90,8 +124,8 @@ class HostSync : public Edit {
 
  private:
   const std::vector<TaskId> waits_;
-  const HostCut reads_;             // operators that only read, and printing
-  const std::vector<TaskId> work_;  // launched by these
+  const Gone reads_;   // operators that only read, and printing
+  const Gone places_;  // of masks
 };
 
 }  // namespace
@@ -99,14 +133,18 @@ class HostSync : public Edit {
 FoundEdit FindHostSync(const Model& model) {
   const Graph& graph = model.graph();
   const trace::Trace& trace = model.trace();
-  std::vector<TaskId> waits, work;
-  std::vector<HostSpan> spans;
+  std::vector<TaskId> waits;
+  std::vector<HostSpan> spans, places;
   for (TaskId t = 0; t < graph.tasks.size(); ++t) {
     if (ReasonOf(model, graph.tasks[t]) != WaitReason::kResult) continue;
     waits.push_back(t);
-    const RowId op = model.lineage().top_op[graph.tasks[t].row];
-    if (op == kNoRow || !OnlyReads(trace.HostName(op))) continue;
-    spans.push_back({model.LaneOf(op), {trace.host.start_ns[op], trace.host.end_ns(op)}, 0});
+    const RowId top = model.lineage().top_op[graph.tasks[t].row];
+    if (top == kNoRow) continue;
+    const bool reads = OnlyReads(trace.HostName(top));
+    const RowId op = reads ? top : PlacesOfMask(model, graph.tasks[t].row, top);
+    if (op == kNoRow) continue;
+    (reads ? spans : places)
+        .push_back({model.LaneOf(op), {trace.host.start_ns[op], trace.host.end_ns(op)}, 0});
   }
   if (waits.empty()) return FoundEdit::Absent("no call in the steps waits for a result");
   for (const RowId row : model.HostRows(trace::SliceKind::kPython, IsPrintFrame)) {
@@ -114,15 +152,8 @@ FoundEdit FindHostSync(const Model& model) {
   }
   const std::vector<HostSpan> printed = PrintedLines(model).Find();
   spans.insert(spans.end(), printed.begin(), printed.end());
-  HostCut reads(graph, std::move(spans));
-  for (RowId w = 0; w < trace.device.size(); ++w) {
-    const RowId call = trace.device.api[w];
-    if (call == kNoRow || graph.of_device[w] == kNoTask) continue;
-    if (reads.Contains(model.LaneOf(call), trace.host.start_ns[call])) {
-      work.push_back(graph.of_device[w]);
-    }
-  }
-  return FoundEdit(std::make_unique<HostSync>(std::move(waits), std::move(reads), std::move(work)));
+  return FoundEdit(std::make_unique<HostSync>(std::move(waits), Gone(model, std::move(spans)),
+                                              Gone(model, std::move(places))));
 }
 
 }  // namespace hone::replay
