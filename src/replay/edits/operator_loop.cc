@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "analyze/slice_activity.h"
@@ -69,7 +70,15 @@ class LoopFinder {
         host_(model.trace().host),
         operators_(ListStepOperators(model)),
         weights_(model, operators_),
-        bare_(BareShare(model)) {}
+        bare_(BareShare(model)) {
+    const trace::DeviceWork& device = model.trace().device;
+    for (RowId w = 0; w < device.size(); ++w) {
+      const TaskId task = model.graph().of_device[w];
+      if (task == kNoTask || device.api[w] == trace::kNoRow) continue;
+      const RowId top = model.lineage().top_op[device.api[w]];
+      if (top != trace::kNoRow) launched_.emplace(top, task);
+    }
+  }
 
   Known<OperatorLoop> Find() {
     Known<OperatorLoop> best =
@@ -77,6 +86,7 @@ class LoopFinder {
     for (const Group& group : LargestGroups()) {
       OperatorLoop loop = Describe(group);
       if (loop.rows.empty() || !weights_.MayBeOne(loop, group.stretches)) continue;
+      if (!launched_.empty() && WaitsForValues(loop)) continue;
       loop.one_row = weights_.OneRow(loop);
       if (!Cut(loop, group)) continue;
       if (!best || loop.cut.gone_ns() > best->cut.gone_ns()) best = std::move(loop);
@@ -138,6 +148,21 @@ class LoopFinder {
     return loop;
   }
 
+  // From a device each value that is read is a wait, and so is each size that depends on values
+  // (x[mask]): host-sync's business.
+  bool WaitsForValues(const OperatorLoop& loop) const {
+    if (loop.kind == LoopKind::kReads) return true;
+    return std::any_of(loop.once.begin(), loop.once.end(), [&](RowId row) {
+      for (RowId i = row; i < host_.size() && host_.thread[i] == host_.thread[row] &&
+                          host_.start_ns[i] < host_.end_ns(row);
+           ++i) {
+        const std::string_view name = model_.trace().HostName(i);
+        if (name == "aten::nonzero" || name == "aten::_local_scalar_dense") return true;
+      }
+      return false;
+    });
+  }
+
   double GrowthOf(const Group& group) const {
     std::map<std::uint32_t, std::size_t> counts;  // by step
     for (const Stretch& stretch : group.stretches) {
@@ -176,6 +201,8 @@ class LoopFinder {
     }
     const double least = convolution ? kConvolvesAtLeast : kComputesAtLeast;
     computes = std::clamp(computes, least * bare, bare);
+    // What it computes is the device's: all of the host's time is calling it.
+    if (launched_.contains(operators_[at].row)) computes = 0;
     // Code that takes longer than getting to the next operator does something else, and stays.
     const auto other =
         static_cast<double>(std::max<Nanos>(pitch - took - analyze::kDispatchPause, 0));
@@ -190,7 +217,10 @@ class LoopFinder {
     for (const Stretch& stretch : group.stretches) {
       for (std::size_t i = stretch.first; i < stretch.last; ++i) all.push_back(i);
     }
-    const bool lstm = loop.kind == LoopKind::kLstm, cell = lstm || loop.kind == LoopKind::kGru;
+    // Of a device's cells nothing was measured.
+    const bool cells = launched_.empty();
+    const bool lstm = cells && loop.kind == LoopKind::kLstm;
+    const bool cell = lstm || (cells && loop.kind == LoopKind::kGru);
     std::vector<HostSpan> spans;
     double calling = 0, time = 0;
     for (const std::size_t i : all) {
@@ -200,8 +230,12 @@ class LoopFinder {
       time += pitch;
       if (cell) keep = lstm ? kLstm : loop.backward ? kGruTrains : kGruInfers;
       spans.push_back({0, Pitch(i), 0, keep});
+      const auto [begin, end] = launched_.equal_range(operators_[i].row);
+      for (auto work = begin; work != end; ++work) loop.work.push_back(work->second);
     }
     if (calling < kLeastCalling * time) return false;
+    // Beside a device, operators that launch nothing are what gets to a launch.
+    if (!launched_.empty() && 4 * loop.work.size() < loop.rows.size()) return false;
     loop.cut = HostCut(model_.graph(), std::move(spans));
     return true;
   }
@@ -211,15 +245,11 @@ class LoopFinder {
   const std::vector<StepOperator> operators_;
   const LoopWeights weights_;
   const double bare_;
+  std::unordered_multimap<RowId, TaskId> launched_;  // by outermost operator
 };
 
 }  // namespace
 
-Known<OperatorLoop> FindOperatorLoop(const Model& model) {
-  if (model.trace().device.size() > 0) {
-    return Known<OperatorLoop>::Absent("where there is a device, launches tell");
-  }
-  return LoopFinder(model).Find();
-}
+Known<OperatorLoop> FindOperatorLoop(const Model& model) { return LoopFinder(model).Find(); }
 
 }  // namespace hone::replay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OperatorLoop: the same operators over and over inside a step, called one by one by Python where
-// one call could do all of it. Part of python-hotspot, for programs without a device.
+// one call could do all of it. Part of python-hotspot.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ struct OperatorLoop {
   bool one_row = false;   // of a model: recorded shapes say so
   bool backward = false;  // their backward passes are in the cut too
   HostCut cut;
+  std::vector<TaskId> work;  // on a device, that the operators in the cut launch
 };
 
 // The loop with most to gain. Absent: none, one in which calling is a small part, or one that may

@@ -313,5 +313,45 @@ TEST(OperatorLoop, GatesMakeARecurrentCell) {
   EXPECT_EQ(gru->kind, LoopKind::kGru);
 }
 
+// Steps in which each operator launches a kernel of 2 us, ten times round.
+TraceSketch OnDevice(const std::vector<Called>& round) {
+  TraceSketch sketch;
+  MarkSteps(sketch, kSteps, kStep);
+  std::int64_t correlation = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    double at = 1000 + step * kStep + 10;
+    for (int i = 0; i < 10; ++i) {
+      for (const Called& called : round) {
+        sketch.Op(called.name, at, at + 12).Launch(at + 4, ++correlation);
+        sketch.Kernel(at + 14, at + 16, correlation);
+        at += 14;
+      }
+    }
+  }
+  return sketch;
+}
+
+// What its operators take there is calling them, and what they launch goes along.
+TEST(OperatorLoop, OnADeviceCallingIsAllOfIt) {
+  const Replayed replayed(OnDevice({{"aten::select"}, {"aten::mul"}, {"aten::add"}}));
+  const Known<OperatorLoop> loop = FindOperatorLoop(replayed.model());
+  ASSERT_TRUE(loop.has_value()) << loop.why_not();
+  EXPECT_EQ(loop->times, 10);
+  EXPECT_EQ(loop->work.size(), replayed.graph().steps * 9 * 3);
+  for (const TaskId task : loop->work) {
+    EXPECT_EQ(replayed.At(task).kind, TaskKind::kKernel);
+  }
+  // The whole pitch of an operator: 14 us of dispatch and launch.
+  const auto each =
+      static_cast<double>(loop->cut.gone_ns()) / static_cast<double>(loop->work.size());
+  EXPECT_NEAR(each, 14'000, 500);
+}
+
+// Each of them waits for the device: that is host-sync's.
+TEST(OperatorLoop, OnADeviceReadsAreNoLoop) {
+  const Replayed replayed(OnDevice({{"aten::select"}, {"aten::item"}}));
+  EXPECT_FALSE(FindOperatorLoop(replayed.model()).has_value());
+}
+
 }  // namespace
 }  // namespace hone::replay

@@ -31,6 +31,9 @@ using trace::kNoRow;
 using trace::RowId;
 using trace::SliceKind;
 
+// Of any kernel or copy, what does not depend on its size (as in small-batch).
+constexpr Nanos kKernelLatency = 1'500;
+
 // How far what a loop of operators costs may be off, as an error of samples is.
 constexpr double kLoopError = 0.02, kCellError = 0.25;
 
@@ -356,6 +359,7 @@ class PythonHotspot : public Edit {
                             : guess == Guess::kMost ? 1.0 + 2 * hotspot_.error
                                                     : 1.0;
     hotspot_.cut.Apply(model.graph(), strength, plan);
+    if (hotspot_.loop && guess != Guess::kLeast) MakeOne(hotspot_.loop->work, plan);
   }
 
   std::string Scope(const Model& model) const override {
@@ -378,6 +382,16 @@ class PythonHotspot : public Edit {
   }
 
  private:
+  // What a loop launches piece by piece becomes a part of one kernel: its bytes stay, and what a
+  // kernel takes over few elements goes.
+  static void MakeOne(const std::vector<TaskId>& work, Plan& plan) {
+    for (const TaskId task : work) {
+      plan.duration_ns[task] = std::max<Nanos>(plan.duration_ns[task] - kKernelLatency, 0);
+      plan.lag_ns[task] = 0;
+      plan.held[task] = Held::kByNone;
+    }
+  }
+
   const Hotspot hotspot_;
 };
 
