@@ -24,7 +24,9 @@ std::string Remedy(const replay::UnusedGradients& unused) {
       "with torch.no_grad(): targets = teacher(batch)   # a model that only gives targets\n";
   const std::string frozen =
       "model.base.requires_grad_(False)   # layers that no optimizer updates\n";
-  return (unused.of_a_model() ? teacher + frozen : frozen + teacher) +
+  // Where all were reset, what follows a backbone learns: it is no model of its own.
+  const bool of_a_model = unused.of_a_model() && !unused.stale.by_sizes;
+  return (of_a_model ? teacher + frozen : frozen + teacher) +
          "# an optimizer updates them now and then? then nothing is wrong;\n"
          "# in every step? then its zero_grad() is missing\n";
 }
@@ -47,11 +49,14 @@ Judgement JudgeUnusedGradients(const Case& the_case) {
   finding.fix = {"unused-gradients"};
   finding.title = "the backward pass computes gradients that nobody uses";
   finding.confidence = Confidence::kMedium;
-  finding.evidence.push_back(fmt::format(
-      "{} of {} gradients add to older ones, in each of {} that follow an optimizer's step: "
-      "nobody reset them since",
-      WithThousands(found.stale), WithThousands(found.leaves),
-      Count(found.judged, "backward pass", "backward passes")));
+  finding.evidence.push_back(
+      found.by_sizes
+          ? fmt::format("{} of {} gradients are of sizes that no optimizer goes over",
+                        WithThousands(found.stale), WithThousands(found.leaves))
+          : fmt::format("{} of {} gradients add to older ones, in each of {} that follow an "
+                        "optimizer's step: nobody reset them since",
+                        WithThousands(found.stale), WithThousands(found.leaves),
+                        Count(found.judged, "backward pass", "backward passes")));
   if (found.example != trace::kNoRow) {
     finding.where.push_back(Places(the_case).Of(found.example));
   }

@@ -58,6 +58,13 @@ class BackwardSteps {
   }
   // A parameter takes its gradient: the first, or one more.
   BackwardSteps& Sets() { return Leaf({"aten::detach"}); }
+  // Of that size, as recorded: "[[8, 4]]".
+  BackwardSteps& SetsOf(const char* dims) {
+    dims_ = dims;
+    Leaf({"aten::detach"});
+    dims_ = nullptr;
+    return *this;
+  }
   BackwardSteps& Adds(const char* kernel = "add") {
     Launch(at_ + 3, kernel);
     return Leaf({"aten::add_"});
@@ -80,6 +87,17 @@ class BackwardSteps {
   }
   BackwardSteps& Optimizer() {
     sketch_.Annotation("Optimizer.step#Adam.step", at_, at_ + 10);
+    return Next();
+  }
+  // Over parameters of these sizes.
+  BackwardSteps& OptimizerOver(const std::vector<const char*>& sizes) {
+    const double begin = at_;
+    for (const char* size : sizes) {
+      dims_ = size;
+      Op("aten::addcdiv_");
+    }
+    dims_ = nullptr;
+    sketch_.Annotation("Optimizer.step#Adam.step", begin, at_);
     return Next();
   }
   BackwardSteps& ZeroGrad() {
@@ -123,7 +141,9 @@ class BackwardSteps {
     op.name = builder.Intern(name);
     op.thread = builder.ThreadFor(1, thread);
     op.link = node;
-    op.detail = builder.Detail({.fwd_thread = fwd_thread});
+    op.detail = builder.Detail({.dims = builder.Intern(dims_ != nullptr ? dims_ : ""),
+                                .types = builder.Intern(dims_ != nullptr ? "[\"float\"]" : ""),
+                                .fwd_thread = fwd_thread});
     builder.Add(op);
   }
   void Launch(double at, const char* kernel) {
@@ -135,6 +155,7 @@ class BackwardSteps {
   }
 
   const bool device_;
+  const char* dims_ = nullptr;  // of what is written down next
   TraceSketch sketch_;
   double at_ = 0, open_ = 0, stream_ = 0;
   std::int64_t sequence_ = 100, launched_ = 0;

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "analyze/autograd_engine.h"
 #include "analyze/forward_index.h"
 #include "base/torch_scope.h"
+#include "replay/edits/optimizer_shapes.h"
 
 namespace hone::replay {
 namespace {
@@ -214,6 +216,39 @@ void Judge(StaleGradients& found) {
   }
 }
 
+// Who resets all gradients by the model's zero_grad() resets those too that no optimizer reads.
+// Passes of as many leaves fill them in the same order; sizes are recorded in some steps only.
+void JudgeBySizes(const Model& model, StaleGradients& found) {
+  if (model.steady_optimizer_steps().empty() || !model.facts().trust.present.shapes) return;
+  const OptimizerShapes shapes(model);
+  std::map<std::size_t, std::pair<std::uint64_t, std::vector<std::uint8_t>>> by_leaves;
+  for (const BackwardPass& pass : found.passes) {
+    std::vector<std::uint8_t> untouched = shapes.Untouched(pass);
+    if (untouched.empty()) continue;
+    auto& [judged, all] = by_leaves[pass.leaves.size()];
+    if (judged++ > 0) {
+      for (std::size_t i = 0; i < all.size(); ++i) untouched[i] &= all[i];
+    }
+    all = std::move(untouched);
+  }
+  for (const auto& [leaves, told] : by_leaves) {
+    const auto count =
+        static_cast<std::uint64_t>(std::count(told.second.begin(), told.second.end(), 1));
+    // Another optimizer's turn is a pass of its own: of these some must be used.
+    if (count <= found.stale || count == leaves) continue;
+    found.by_sizes = true;
+    found.judged = told.first;
+    found.leaves = leaves;
+    found.stale = count;
+  }
+  if (!found.by_sizes) return;
+  const std::vector<std::uint8_t>& stale = by_leaves[found.leaves].second;
+  for (BackwardPass& pass : found.passes) {
+    if (pass.leaves.size() != found.leaves) continue;
+    for (std::size_t i = 0; i < stale.size(); ++i) pass.leaves[i].stale = stale[i] != 0;
+  }
+}
+
 // Of the node before its first stale leaf; the leaf itself belongs to no operator.
 RowId Example(const Model& model, const StaleGradients& found) {
   const analyze::ForwardIndex forward(model.trace());
@@ -267,6 +302,7 @@ StaleGradients LookAtStaleGradients(const Model& model) {
     pass.replayed = model.InWindow(pass.nodes.front()) && model.InWindow(pass.nodes.back());
   }
   if (!found.zeroed) Judge(found);
+  if (found.stale == 0) JudgeBySizes(model, found);
   if (found.stale == 0) return found;
   found.example = Example(model, found);
   found.set_elsewhere = SetElsewhere(found);

@@ -14,7 +14,8 @@ struct BackwardPass {
   struct Leaf {
     std::size_t node = 0;  // its place among the nodes
     bool adds = false;     // to a gradient that was there
-    bool stale = false;    // in every pass of this shape that follows an optimizer's step
+    bool stale =
+        false;  // in every pass of this shape that follows an optimizer's step; or untouched
   };
   std::vector<trace::RowId> nodes;  // of autograd's engine, in time order; those inside others only
   std::vector<Leaf> leaves;         // that take a gradient: parameters, most of all
@@ -30,6 +31,8 @@ struct StaleGradients {
   std::uint64_t judged = 0, leaves = 0, stale = 0;
   bool set_anywhere = false;  // behind the first step, some leaf of some pass found no gradient
   bool zeroed = false;  // gradients are zeroed in place: what is added to says nothing about them
+  // All are reset, and the stale ones are those of a size that no optimizer goes over.
+  bool by_sizes = false;
   // The operator of the forward pass that the first stale leaf belongs to; kNoRow: not known.
   trace::RowId example = trace::kNoRow;
 
@@ -37,9 +40,9 @@ struct StaleGradients {
   std::uint64_t steps = 0, resets = 0;  // marks of optimizers' step() and zero_grad()
 
   // Nothing in the steps resets any gradient.
-  bool none_reset() const { return stale > 0 && stale == leaves && !set_anywhere; }
+  bool none_reset() const { return stale > 0 && stale == leaves && !set_anywhere && !by_sizes; }
   // Some are reset and others not.
-  bool some_stale() const { return stale > 0 && set_anywhere; }
+  bool some_stale() const { return stale > 0 && (set_anywhere || by_sizes); }
   // Optimizers step twice or more for each zero_grad(), and no pass is another one's: there are
   // some that step with what nobody resets.
   bool half_reset() const {

@@ -289,5 +289,41 @@ TEST(StaleGradients, TheBackwardPassMayHaveAThreadOfItsOwn) {
   EXPECT_EQ(found.leaves, 2u);
 }
 
+// A head of 8 x 4 on a backbone of 8 x 8: all gradients are set anew, and one optimizer steps.
+StaleGradients Sized(const std::vector<const char*>& optimizer, const char* backbone = "[[8, 8]]") {
+  return Look([&](BackwardSteps& steps, int) {
+    steps.Forward("backbone::linear").Forward("head::linear");
+    steps.Product().SetsOf("[[8, 4]]").Product().SetsOf(backbone).OptimizerOver(optimizer);
+  });
+}
+
+// Whoever resets everything by the model's zero_grad() hides what no optimizer reads.
+TEST(StaleGradients, AreThoseOfSizesThatNoOptimizerGoesOver) {
+  const StaleGradients found = Sized({"[[8, 4]]"});
+  EXPECT_TRUE(found.by_sizes);
+  EXPECT_TRUE(found.some_stale());
+  EXPECT_FALSE(found.none_reset());
+  EXPECT_EQ(found.leaves, 2u);
+  EXPECT_EQ(found.stale, 1u);
+  for (const BackwardPass& pass : found.passes) {
+    ASSERT_EQ(pass.leaves.size(), 2u);
+    EXPECT_FALSE(pass.leaves[0].stale);
+    EXPECT_TRUE(pass.leaves[1].stale);
+  }
+}
+
+TEST(StaleGradients, OfSizesThatAnOptimizerGoesOverAreUsed) {
+  EXPECT_EQ(Sized({"[[8, 4]]", "[[8, 8]]"}).stale, 0u);
+  // Which of two that are as large is used nobody knows.
+  EXPECT_EQ(Sized({"[[8, 4]]"}, "[[8, 4]]").stale, 0u);
+}
+
+// Flat parameters and shards are of no parameter's size.
+TEST(StaleGradients, AnOptimizerOfOtherTensorsTellsNothing) {
+  EXPECT_EQ(Sized({"[[96]]"}).stale, 0u);
+  EXPECT_EQ(Sized({"[[8, 4]]", "[[64]]"}).stale, 0u);
+  EXPECT_EQ(Sized({}).stale, 0u);
+}
+
 }  // namespace
 }  // namespace hone::replay

@@ -315,7 +315,7 @@ FoundEdit FindUnusedGradients(const Model& model) {
   UnusedGradients found = LookAtUnusedGradients(model);
   const StaleGradients& stale = found.stale;
   if (stale.passes.empty()) return FoundEdit::Absent("no backward pass in the steps");
-  if (stale.zeroed) {
+  if (stale.zeroed && !stale.by_sizes) {
     return FoundEdit::Absent("gradients are set to zero, which does not show who uses them");
   }
   if (stale.none_reset()) return FoundEdit::Absent("nothing resets any gradient");
