@@ -87,6 +87,7 @@ Diagnosis Diagnose(const trace::Trace& trace, const analyze::Facts& facts,
   if (healthy.fires()) ranking.findings.push_back(std::move(healthy.finding()));
   diagnosis.findings = std::move(ranking.findings);
   diagnosis.busiest = FindBusiestLine(facts, diagnosis.findings);
+  diagnosis.busiest_kernel = FindBusiestKernel(the_case, diagnosis.findings);
 
   if (whatif == nullptr) {
     diagnosis.replay = Known<ReplayFacts>::Absent(model.why_not());

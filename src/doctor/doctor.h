@@ -11,6 +11,7 @@
 
 #include "analyze/comm.h"
 #include "analyze/facts.h"
+#include "doctor/busiest_kernel.h"
 #include "doctor/busiest_line.h"
 #include "doctor/finding.h"
 #include "replay/critical_path.h"
@@ -44,7 +45,8 @@ struct Diagnosis {
   std::vector<NotChecked> not_checked;
   std::size_t rules = 0;  // looked at
   Known<ReplayFacts> replay;
-  std::optional<BusiestLine> busiest;  // where no finding says what there is to gain
+  std::optional<BusiestLine> busiest;           // where no finding says what there is to gain
+  std::optional<BusiestKernel> busiest_kernel;  // that no finding is about
 };
 
 // Pure. `skew` may be null.

@@ -38,6 +38,8 @@ std::span<const RuleInfo> AllRules() {
       RuleInfo{"layout-conversion",
                "tensors are converted between memory layouts around convolutions",
                JudgeLayoutConversion},
+      RuleInfo{"slow-index-backward", "gradients of gathers are added up one repeat after another",
+               JudgeSlowIndexBackward},
       RuleInfo{"naive-attention", "attention is spelled out in matmul and softmax",
                JudgeNaiveAttention},
       RuleInfo{"autotune-in-loop", "cuDNN searches for algorithms inside the steps",

@@ -47,6 +47,8 @@ std::span<const EditInfo> AllEdits() {
       EditInfo{"no-tensor-cores", "matrix work runs on tensor cores", FindNoTensorCores},
       EditInfo{"layout-conversion", "tensors keep the layout that kernels want",
                FindLayoutConversion},
+      EditInfo{"slow-index-backward", "gradients of gathers are added up in parallel",
+               FindSlowIndexBackward},
       EditInfo{"unfused-elementwise", "chains of element-wise kernels become one",
                FindUnfusedElementwise},
       EditInfo{"unfused-optimizer", "the optimizer runs as a few large kernels",

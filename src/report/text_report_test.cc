@@ -163,6 +163,15 @@ TEST(TextReport, NamesTheBusiestLine) {
   EXPECT_NE(Write(report).find(kSentence), std::string::npos) << Write(report);
 }
 
+TEST(TextReport, NamesTheBusiestKernel) {
+  Report report = DiagnosedReport();
+  report.diagnosis->busiest_kernel = doctor::BusiestKernel{
+      "void at::native::my_scan<float>(float*, int)", "mine::scan", "train.py:30 (forward)", 0.68};
+  constexpr const char* kSentence = "one kernel takes 68.0 % of the device's time";
+  EXPECT_NE(Write(report).find(kSentence), std::string::npos) << Write(report);
+  EXPECT_NE(Write(report).find("my_scan<float>"), std::string::npos);
+}
+
 TEST(TextReport, AsciiWithoutUtf8) {
   Style style;
   style.utf8 = false;

@@ -22,6 +22,7 @@ Judgement JudgeUnfusedElementwise(const Case& the_case);
 Judgement JudgeNoTensorCores(const Case& the_case);
 Judgement JudgeDoublePrecision(const Case& the_case);
 Judgement JudgeLayoutConversion(const Case& the_case);
+Judgement JudgeSlowIndexBackward(const Case& the_case);
 Judgement JudgeNaiveAttention(const Case& the_case);
 Judgement JudgeAutotuneInLoop(const Case& the_case);
 Judgement JudgeAnomalyMode(const Case& the_case);

@@ -35,6 +35,7 @@ FoundEdit FindFp16Autocast(const Model& model);
 FoundEdit FindNaiveAttention(const Model& model);
 FoundEdit FindNoTensorCores(const Model& model);
 FoundEdit FindLayoutConversion(const Model& model);
+FoundEdit FindSlowIndexBackward(const Model& model);
 FoundEdit FindUnfusedElementwise(const Model& model);
 FoundEdit FindUnfusedOptimizer(const Model& model);
 FoundEdit FindSmallBatch(const Model& model);

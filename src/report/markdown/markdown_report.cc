@@ -112,6 +112,7 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, std:
   const std::vector<const Finding*> advice = Advice(diagnosis);
   if (advice.empty() && healthy == nullptr) sentence(NothingSentence(diagnosis, breakdown));
   if (diagnosis.busiest) sentence(BusiestSentence(*diagnosis.busiest, style));
+  if (diagnosis.busiest_kernel) sentence(BusiestSentence(*diagnosis.busiest_kernel, style));
   if (!advice.empty()) {
     WriteAdviceTable(
         advice, healthy == nullptr ? "what to do, best first" : "what is left, best first", out);

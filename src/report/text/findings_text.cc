@@ -173,6 +173,10 @@ void WriteFindings(const Report& report, const Known<Breakdown>& breakdown, bool
     WriteSentence(BusiestSentence(*diagnosis.busiest, style), style, out);
     if (!advice.empty()) out << '\n';
   }
+  if (diagnosis.busiest_kernel) {
+    WriteSentence(BusiestSentence(*diagnosis.busiest_kernel, style), style, out);
+    if (!advice.empty() && healthy == nullptr) out << '\n';
+  }
   const std::size_t found = advice.size();
   if (!advice.empty()) {
     if (healthy != nullptr) out << '\n';

@@ -132,6 +132,15 @@ std::string BusiestSentence(const doctor::BusiestLine& busiest, const Style& sty
       Percent(busiest.share), style.Clean(frame.file), frame.line, style.Clean(frame.function));
 }
 
+std::string BusiestSentence(const doctor::BusiestKernel& busiest, const Style& style) {
+  std::string text =
+      fmt::format("one kernel takes {} of the device's time, and no finding is about it: {}",
+                  Percent(busiest.share), style.Clean(ShortKernelName(busiest.name)));
+  if (!busiest.op.empty()) text += ", launched by " + style.Clean(busiest.op);
+  if (!busiest.source.empty()) text += ", " + style.Clean(busiest.source);
+  return text;
+}
+
 std::string PlaceText(const doctor::Place& place, const Style& style) {
   constexpr std::size_t kMostName = 60;  // columns of one name among others
   std::vector<std::string> parts;

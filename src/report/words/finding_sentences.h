@@ -32,6 +32,8 @@ std::string NothingSentence(const doctor::Diagnosis& diagnosis, const Known<Brea
 
 // "45 % of the time is spent at train.py:46 (augment) …".
 std::string BusiestSentence(const doctor::BusiestLine& busiest, const Style& style);
+// "one kernel takes 68 % of the device's time, and no finding is about it: …".
+std::string BusiestSentence(const doctor::BusiestKernel& busiest, const Style& style);
 
 // "train.py:46, aten::item, thread 1234, 9.00 ms".
 std::string PlaceText(const doctor::Place& place, const Style& style);
