@@ -48,8 +48,8 @@ class Calls {
   // A node that first computes operators of the forward pass once more, numbered by its own thread;
   // with `nested` a backward pass of these follows inside of it, else its own gradients do.
   Calls& Again(const char* node, std::int64_t sequence, const std::vector<const char*>& ops,
-               const std::vector<const char*>& gradients, bool nested = false,
-               std::size_t stops_after = SIZE_MAX) {
+               const std::vector<const char*>& gradients, const char* kernel = kBf16,
+               bool nested = false, std::size_t stops_after = SIZE_MAX) {
     const auto count = static_cast<Nanos>(ops.size() + gradients.size());
     const Nanos length = count * 10'000 + 1'000;
     fixture_.Op(at_, length, (std::string("autograd::engine::evaluate_function: ") + node).c_str(),
@@ -58,7 +58,7 @@ class Calls {
     at_ += 500;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const bool product = std::string_view(ops[i]).ends_with("mm");
-      Launch(ops[i], product ? kBf16 : kOther, ++again_, engine(), i < stops_after);
+      Launch(ops[i], product ? kernel : kOther, ++again_, engine(), i < stops_after);
     }
     std::int64_t number = again_;
     for (const char* op : gradients) {
@@ -412,7 +412,7 @@ TEST(Attention, ComputedAgainItMayHaveItsOwnBackwardPass) {
           .Again("CheckpointFunctionBackward", 1, kLayer,
                  {"aten::mm", "aten::bmm", "aten::_softmax_backward_data", "aten::div", "aten::bmm",
                   "aten::mm"},
-                 true)
+                 kBf16, true)
           .Find();
   ASSERT_EQ(found.size(), 2U);
   EXPECT_TRUE(found[0].backward.empty());
@@ -431,7 +431,7 @@ TEST(Attention, ItsOwnNodeMayComputeItAgain) {
     const std::vector<Attention> found =
         Calls(device)
             .Forward(core)
-            .Again("BmmBackward0", 4, core, {"aten::bmm", "aten::bmm"}, false, 3)
+            .Again("BmmBackward0", 4, core, {"aten::bmm", "aten::bmm"}, kBf16, false, 3)
             .Backward("aten::_softmax_backward_data", 3)
             .Backward("aten::bmm", 2)
             .Find();
@@ -444,6 +444,30 @@ TEST(Attention, ItsOwnNodeMayComputeItAgain) {
     EXPECT_EQ(found[0].backward_host[0].products_ns, 0) << "before the stretch";
     EXPECT_EQ(found[0].backward_host[1].products_ns, 24'000);
     ExpectNothingTwice(found);
+  }
+}
+
+// Kernels of 1 us each. Once nothing is computed again, there is nothing of it to fuse.
+TEST(NaiveAttention, WhatAnotherEditTookDoesNotComeBack) {
+  for (const char* product : {kBf16, kFp32}) {
+    Calls calls;
+    calls.Forward(kLayer, product).Again("AddmmBackward0", 6, kLayer, {"aten::mm"}, product);
+    calls.With([&](const Model& model) {
+      const FoundEdit kept = FindRecomputedActivations(model);
+      const FoundEdit fused = FindNaiveAttention(model);
+      ASSERT_TRUE(kept.has_value()) << kept.why_not();
+      ASSERT_TRUE(fused.has_value()) << fused.why_not();
+      Plan plan(model.graph());
+      (*kept)->Apply(model, Guess::kLikely, plan);
+      (*fused)->Apply(model, Guess::kLikely, plan);
+      std::vector<Nanos> left;
+      for (TaskId t = 0; t < model.graph().tasks.size(); ++t) {
+        if (model.graph().tasks[t].kind == TaskKind::kKernel && plan.duration_ns[t] > 0) {
+          left.push_back(plan.duration_ns[t]);
+        }
+      }
+      EXPECT_EQ(left.size(), 4U) << "two layers, one attention, one gradient";
+    });
   }
 }
 

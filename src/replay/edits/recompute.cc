@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "analyze/autograd_engine.h"
 
@@ -22,6 +22,8 @@ constexpr double kLeastKnown = 0.8;
 // Fewer operators than these show by a layer's that they are of a forward pass: a gradient's own
 // are up to six in the formulas of PyTorch that also occur in models.
 constexpr std::uint32_t kManyOperators = 8, kFewestOperators = 2;
+// Operators in a row by which a place in the forward pass is found again.
+constexpr std::size_t kToTellApart = 4;
 // What models call and no formula of a gradient does.
 constexpr std::array<std::string_view, 27> kLayers = {"aten::linear",
                                                       "aten::bilinear",
@@ -57,6 +59,12 @@ std::uint64_t Pair(const trace::HostSlices& host, RowId before, RowId after) {
          static_cast<std::uint32_t>(host.name[after]);
 }
 
+// Names in a row, as a number.
+std::uint64_t Mix(std::uint64_t key, StringId name) {
+  constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15;
+  return (key ^ static_cast<std::uint32_t>(name)) * kPrime;
+}
+
 // What stands directly in a node: an operator, or a node of a nested backward pass.
 struct Member {
   RowId node = kNoRow, row = kNoRow;
@@ -69,9 +77,10 @@ struct Member {
 
 class Recompute::Search {
  public:
-  Search(const trace::Trace& trace, const std::vector<RowId>& node, const Around& around)
-      : trace_(trace), host_(trace.host), node_(node), around_(around) {
+  Search(const Model& model, const std::vector<RowId>& node, const Around& around)
+      : model_(model), trace_(model.trace()), host_(trace_.host), node_(node), around_(around) {
     TakeForward();
+    TakeBeginnings();
     TakeMembers();
   }
 
@@ -95,13 +104,41 @@ class Recompute::Search {
  private:
   void TakeForward() {
     std::vector<RowId> last_in(host_.size(), kNoRow), last_of(trace_.threads.size(), kNoRow);
+    next_.assign(host_.size(), kNoRow);
     for (RowId i = 0; i < host_.size(); ++i) {
       if (host_.kind[i] != SliceKind::kOp || node_[i] != kNoRow) continue;
       const RowId around = around_.op[i];
       RowId& before = around == kNoRow ? last_of[host_.thread[i]] : last_in[around];
-      if (before != kNoRow) forward_.insert(Pair(host_, before, i));
+      if (before != kNoRow) {
+        forward_.try_emplace(Pair(host_, before, i), before);
+        next_[before] = i;
+      }
       before = i;
     }
+  }
+
+  // The first operators of blocks are alike often, four of them seldom.
+  void TakeBeginnings() {
+    for (RowId i = 0; i < host_.size(); ++i) {
+      if (next_[i] == kNoRow || !model_.InWindow(i)) continue;
+      std::uint64_t key = 0;
+      std::size_t count = 0;
+      for (RowId at = i; count < kToTellApart && at != kNoRow; at = next_[at], ++count) {
+        key = Mix(key, host_.name[at]);
+      }
+      if (count == kToTellApart) begins_.try_emplace(key, i);
+    }
+  }
+
+  // Where the forward pass first ran what the region begins with.
+  RowId ForwardOf(std::size_t first, std::size_t last) const {
+    std::uint64_t key = 0;
+    for (std::size_t i = first; i <= last && i < first + kToTellApart; ++i) {
+      key = Mix(key, host_.name[members_[i].row]);
+    }
+    if (const auto at = begins_.find(key); at != begins_.end()) return at->second;
+    const auto pair = forward_.find(Pair(host_, members_[first].row, members_[first + 1].row));
+    return pair == forward_.end() ? kNoRow : pair->second;
   }
 
   void TakeMembers() {
@@ -140,6 +177,7 @@ class Recompute::Search {
     region.node = members_[first].node;
     region.first = members_[first].row;
     region.last = members_[last].row;
+    region.forward = ForwardOf(first, last);
     region.operators = static_cast<std::uint32_t>(last - first + 1);
     const bool follows = first > 0 && members_[first - 1].node == region.node;
     const bool leads = last + 1 < members_.size() && members_[last + 1].node == region.node;
@@ -150,12 +188,16 @@ class Recompute::Search {
     return region;
   }
 
+  const Model& model_;
   const trace::Trace& trace_;
   const trace::HostSlices& host_;
   const std::vector<RowId>& node_;
   const Around& around_;
-  std::unordered_set<std::uint64_t> forward_;  // neighbours in the forward pass
-  std::vector<Member> members_;                // by node, then time
+  // Neighbours in the forward pass, with the first of the first ones; and by row who follows.
+  std::unordered_map<std::uint64_t, RowId> forward_;
+  std::vector<RowId> next_;
+  std::unordered_map<std::uint64_t, RowId> begins_;
+  std::vector<Member> members_;  // by node, then time
   std::size_t first_ = 0;
 };
 
@@ -165,7 +207,7 @@ Recompute::Recompute(const Model& model)
       region_of_(model.trace().host.size(), kNone) {
   const trace::Trace& trace = model.trace();
   const Around around = FindNodes(trace);
-  Search(trace, node_, around).Run([&](const Region& region) { Keep(trace, region); });
+  Search(model, node_, around).Run([&](const Region& region) { Keep(trace, region); });
 }
 
 Recompute::Around Recompute::FindNodes(const trace::Trace& trace) {

@@ -23,11 +23,12 @@ namespace hone::replay {
 class Recompute {
  public:
   struct Region {
-    trace::RowId node = trace::kNoRow;  // the engine's slice that it stands in
-    trace::RowId first = 0, last = 0;   // outermost operators
-    trace::RowId end = 0;               // of the rows of Trace::host from `first` on
-    std::uint32_t operators = 0;        // outermost ones
-    trace::Interval span;               // from what stands before it in the node to what follows
+    trace::RowId node = trace::kNoRow;     // the engine's slice that it stands in
+    trace::RowId first = 0, last = 0;      // outermost operators
+    trace::RowId end = 0;                  // of the rows of Trace::host from `first` on
+    trace::RowId forward = trace::kNoRow;  // the first in the forward pass, or one like it; kNoRow
+    std::uint32_t operators = 0;           // outermost ones
+    trace::Interval span;                  // from what stands before it in the node to what follows
   };
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
