@@ -35,6 +35,9 @@ std::span<const EditInfo> AllEdits() {
       EditInfo{"grad-in-inference", "inference builds no autograd graph", FindGradInInference},
       EditInfo{"unused-gradients", "parameters that nobody updates get no gradient",
                FindUnusedGradients},
+      // Before what changes kernels, so that none of it counts what goes.
+      EditInfo{"recomputed-activations", "activations are kept for the backward pass",
+               FindRecomputedActivations},
       EditInfo{"kv-cache-unused", "every step computes one token", FindKvCache},
       EditInfo{"double-precision", "float32 takes the place of float64", FindDoublePrecision},
       EditInfo{"bf16-autocast", "the forward pass runs under autocast in bfloat16",

@@ -2,6 +2,7 @@
 // naive-attention: softmax(q kᵀ) v spelled out.
 #include <fmt/format.h>
 
+#include "analyze/autograd_engine.h"
 #include "doctor/places.h"
 #include "doctor/rules/rules.h"
 #include "replay/edits/attention.h"
@@ -38,11 +39,17 @@ Judgement JudgeNaiveAttention(const Case& the_case) {
         "# nn.MultiheadAttention: need_weights=False; dropout is not fused on the CPU\n";
   }
   finding.effort = Effort::kFewLines;
+  // One that a backward pass computes again stands in the engine's thread, where no line does.
+  const auto again = [&](const replay::Attention& one) {
+    return analyze::IsEngineSlice(the_case.trace.HostName(model.lineage().top_op[one.softmax]));
+  };
+  trace::RowId softmax = trace::kNoRow;
   for (const replay::Attention& one : replay::FindAttention(model)) {
     if (one.on_host && one.dropout) continue;
-    finding.where.push_back(Places(the_case).Of(one.softmax));
-    break;
+    if (softmax == trace::kNoRow || !again(one)) softmax = one.softmax;
+    if (!again(one)) break;
   }
+  if (softmax != trace::kNoRow) finding.where.push_back(Places(the_case).Of(softmax));
   return Judgement::Fires(std::move(finding));
 }
 

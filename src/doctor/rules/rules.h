@@ -34,6 +34,7 @@ Judgement JudgeAllocatorChurn(const Case& the_case);
 Judgement JudgeFragmentation(const Case& the_case);
 Judgement JudgeGradInInference(const Case& the_case);
 Judgement JudgeUnusedGradients(const Case& the_case);
+Judgement JudgeRecomputedActivations(const Case& the_case);
 Judgement JudgeMissingZeroGrad(const Case& the_case);
 Judgement JudgeKvCacheUnused(const Case& the_case);
 Judgement JudgeExposedComm(const Case& the_case);

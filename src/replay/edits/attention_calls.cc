@@ -13,9 +13,7 @@ using trace::kNoRow;
 using trace::RowId;
 
 AttentionRole RoleOf(std::string_view op) {
-  if (op == "aten::bmm" || op == "aten::baddbmm" || op == "aten::matmul" || op == "aten::einsum") {
-    return AttentionRole::kBatched;
-  }
+  if (IsProduct(op)) return AttentionRole::kBatched;
   if (op == "aten::_softmax" || op == "aten::softmax" || op == "aten::_safe_softmax") {
     return AttentionRole::kSoftmax;
   }
@@ -36,6 +34,7 @@ AttentionRole RoleOf(std::string_view op) {
                                       "aten::triu",
                                       "aten::fill_",
                                       "aten::full",
+                                      "aten::ones",
                                       "aten::neg",
                                       "aten::_log_softmax",
                                       "aten::clamp",
@@ -101,13 +100,14 @@ std::vector<std::vector<AttentionCall>> LaunchingCalls(const Model& model) {
   return by_thread;
 }
 
-std::vector<std::vector<AttentionCall>> CallsOnHost(const Model& model) {
-  enum : std::uint8_t { kUnseen, kWraps, kWhole, kRole };  // kRole + AttentionRole
+std::vector<std::vector<AttentionCall>> CallsOnHost(const Model& model, const Recompute& again) {
+  enum : std::uint8_t { kUnseen, kWraps, kNode, kWhole, kRole };  // kRole + AttentionRole
   const trace::Trace& trace = model.trace();
   std::vector<std::uint8_t> names(trace.strings.size(), kUnseen);
   const auto judge = [](std::string_view op) -> std::uint8_t {
     if (OnlyWraps(op)) return kWraps;
-    if (IsFused(op) || analyze::IsEngineSlice(op)) return kWhole;
+    if (analyze::IsEngineSlice(op)) return kNode;
+    if (IsFused(op)) return kWhole;
     return kRole + static_cast<std::uint8_t>(RoleOf(op));
   };
   std::vector<std::vector<AttentionCall>> by_thread(trace.threads.size());
@@ -119,8 +119,10 @@ std::vector<std::vector<AttentionCall>> CallsOnHost(const Model& model) {
     std::uint8_t& name = names[static_cast<std::uint32_t>(trace.host.name[i])];
     if (name == kUnseen) name = judge(trace.HostName(i));
     if (name == kWraps) continue;
+    const bool in_node = again.NodeOf(i) != kNoRow && name != kNode;
+    if (in_node && again.RegionOf(i) == Recompute::kNone) continue;
     const auto role =
-        name == kWhole ? AttentionRole::kOther : static_cast<AttentionRole>(name - kRole);
+        name < kRole ? AttentionRole::kOther : static_cast<AttentionRole>(name - kRole);
     by_thread[thread].push_back({i, role, {}});
     // Another operator (a checkpoint, a function of the program's own) may hold attention.
     if (name == kWhole || role != AttentionRole::kOther) inside[thread] = trace.host.end_ns(i);
@@ -129,6 +131,10 @@ std::vector<std::vector<AttentionCall>> CallsOnHost(const Model& model) {
 }
 
 bool IsBatchedProduct(std::string_view op) { return op == "aten::bmm" || op == "aten::baddbmm"; }
+
+bool IsProduct(std::string_view op) {
+  return IsBatchedProduct(op) || op == "aten::matmul" || op == "aten::einsum";
+}
 
 bool DropsOut(std::string_view op) {
   return op.starts_with("aten::native_dropout") || op.starts_with("aten::bernoulli") ||

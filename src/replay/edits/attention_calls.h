@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "replay/edits/recompute.h"
 #include "replay/model.h"
 
 namespace hone::replay {
@@ -21,12 +22,14 @@ struct AttentionCall {
 // By thread, in call order: operators that launch work. Linear.
 std::vector<std::vector<AttentionCall>> LaunchingCalls(const Model& model);
 // By thread, in call order: operators of the window that compute where they are called. Views and
-// what only wraps others are left out; autograd's engine and what is fused already are one call
-// each. Linear.
-std::vector<std::vector<AttentionCall>> CallsOnHost(const Model& model);
+// what only wraps others are left out; what is fused already is one call, and so is a node of
+// autograd's engine but for what it computes again of the forward pass. Linear.
+std::vector<std::vector<AttentionCall>> CallsOnHost(const Model& model, const Recompute& again);
 
 // The operator that multiplies, not those around it.
 bool IsBatchedProduct(std::string_view op);
+// It, or an operator that is one product once its factors are prepared.
+bool IsProduct(std::string_view op);
 // That draws which weights go. aten::dropout alone may do nothing (evaluation).
 bool DropsOut(std::string_view op);
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "analyze/facts.h"
 #include "analyze/fixture_test.h"
 #include "replay/edits/edits.h"
@@ -42,6 +45,44 @@ class Calls {
     Launch(op, kBf16, sequence, 2);
     return *this;
   }
+  // A node that first computes operators of the forward pass once more, numbered by its own thread;
+  // with `nested` a backward pass of these follows inside of it, else its own gradients do.
+  Calls& Again(const char* node, std::int64_t sequence, const std::vector<const char*>& ops,
+               const std::vector<const char*>& gradients, const char* kernel = kBf16,
+               bool nested = false, std::size_t stops_after = SIZE_MAX) {
+    const auto count = static_cast<Nanos>(ops.size() + gradients.size());
+    const Nanos length = count * 10'000 + 1'000;
+    fixture_.Op(at_, length, (std::string("autograd::engine::evaluate_function: ") + node).c_str(),
+                {}, sequence, engine());
+    fixture_.Op(at_ + 100, length - 200, node, {}, sequence, engine());
+    at_ += 500;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const bool product = std::string_view(ops[i]).ends_with("mm");
+      Launch(ops[i], product ? kernel : kOther, ++again_, engine(), i < stops_after);
+    }
+    std::int64_t number = again_;
+    for (const char* op : gradients) {
+      if (nested) {
+        fixture_.Op(at_, 9'000, "autograd::engine::evaluate_function: YBackward0", {}, number--,
+                    engine());
+        at_ += 200;
+      }
+      Launch(op, kBf16, -1, engine());
+      if (nested) at_ -= 200;
+    }
+    at_ += 500;
+    return *this;
+  }
+  // In one operator of the forward pass, as a matmul that makes its factors contiguous.
+  Calls& Inside(const char* outer, const std::vector<const char*>& ops) {
+    fixture_.Op(at_, static_cast<Nanos>(ops.size()) * 10'000 - 1'000, outer, {}, ++sequence_, 1);
+    at_ += 200;
+    for (const std::string_view op : ops) {
+      Launch(op.data(), op.ends_with("mm") ? kBf16 : kOther, ++sequence_, 1);
+    }
+    at_ -= 200;
+    return *this;
+  }
   std::vector<Attention> Find() {
     std::vector<Attention> found;
     With([&](const Model& model) { found = FindAttention(model); });
@@ -58,9 +99,10 @@ class Calls {
 
  private:
   int engine() const { return device_ ? 2 : 1; }  // on the CPU the caller runs the backward pass
-  void Launch(const char* op, const char* kernel, std::int64_t sequence, int thread) {
+  void Launch(const char* op, const char* kernel, std::int64_t sequence, int thread,
+              bool launches = true) {
     fixture_.Op(at_, 8'000, op, {}, sequence, thread);
-    if (device_) {
+    if (device_ && launches) {
       fixture_.Api(at_ + 1'000, 5'000, ++correlation_, thread);
       fixture_.Kernel(at_ + 9'000, 1'000, kernel, correlation_);
     }
@@ -70,7 +112,7 @@ class Calls {
   const bool device_;
   analyze::TraceFixture fixture_;
   Nanos at_ = 10'000;
-  std::int64_t sequence_ = 0, correlation_ = 0;
+  std::int64_t sequence_ = 0, correlation_ = 0, again_ = 0;
 };
 
 TEST(Attention, ASoftmaxBetweenTwoBatchedProducts) {
@@ -294,15 +336,139 @@ TEST(NaiveAttention, InFp32ItTakesWhatItsProductsTakeOnPlainCores) {
             1'800);
 }
 
-// Recomputed in the backward pass (checkpointing): the engine's own operators are no attention of
-// their own.
-TEST(Attention, InTheBackwardPassNothingNewIsFound) {
+// Gradients of a program's own function, say: the engine's operators have no number, and were in no
+// forward pass.
+TEST(Attention, OfWhatGradientsAreMadeNothingIsFound) {
   const std::vector<Attention> found = Calls()
                                            .Backward("aten::bmm", 1)
                                            .Backward("aten::_softmax", 2)
                                            .Backward("aten::bmm", 3)
                                            .Find();
   EXPECT_TRUE(found.empty());
+}
+
+TEST(Attention, WhatAProductPreparesItsFactorsByGoesToo) {
+  const std::vector<Attention> found =
+      Calls()
+          .Forward({"aten::linear", "aten::copy_"})
+          .Inside("aten::matmul", {"aten::clone", "aten::clone", "aten::bmm"})
+          .Forward({"aten::softmax"})
+          .Inside("aten::matmul", {"aten::clone", "aten::bmm"})
+          .Forward({"aten::linear"})
+          .Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].forward.size(), 6U) << "all but the linear layers and a copy before it";
+}
+
+const std::vector<const char*> kLayer = {"aten::linear",   "aten::bmm", "aten::div",
+                                         "aten::_softmax", "aten::bmm", "aten::linear"};
+
+// The work of all attentions, each once.
+void ExpectNothingTwice(const std::vector<Attention>& found) {
+  std::set<TaskId> seen;
+  for (const Attention& one : found) {
+    for (const auto* work : {&one.forward, &one.backward}) {
+      for (const TaskId task : *work) EXPECT_TRUE(seen.insert(task).second) << task;
+    }
+  }
+  std::vector<Attention::Stretch> all;
+  for (const Attention& one : found) {
+    all.insert(all.end(), one.forward_host.begin(), one.forward_host.end());
+    all.insert(all.end(), one.backward_host.begin(), one.backward_host.end());
+  }
+  for (const Attention::Stretch& a : all) {
+    for (const Attention::Stretch& b : all) {
+      const bool apart = a.lane != b.lane || &a == &b || a.span.end_ns <= b.span.begin_ns ||
+                         b.span.end_ns <= a.span.begin_ns;
+      EXPECT_TRUE(apart) << a.span.begin_ns << " and " << b.span.begin_ns;
+    }
+  }
+}
+
+// The nodes behind are those of the forward pass, and numbers of threads mean different nodes.
+TEST(Attention, ComputedAgainItIsOneMore) {
+  const std::vector<Attention> found = Calls()
+                                           .Forward(kLayer)
+                                           .Again("AddmmBackward0", 6, kLayer, {"aten::mm"})
+                                           .Backward("aten::bmm", 5)
+                                           .Backward("aten::_softmax_backward_data", 4)
+                                           .Backward("aten::bmm", 2)
+                                           .Find();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].forward.size(), 4U);
+  EXPECT_EQ(found[0].backward.size(), 3U);
+  EXPECT_EQ(found[1].forward.size(), 4U);
+  EXPECT_TRUE(found[1].backward.empty());
+  ASSERT_EQ(found[1].forward_host.size(), 1U);
+  EXPECT_EQ(found[1].forward_host[0].span.length(), 38'000);
+  ExpectNothingTwice(found);
+}
+
+// With use_reentrant=True what was computed again has a backward pass of its own.
+TEST(Attention, ComputedAgainItMayHaveItsOwnBackwardPass) {
+  const std::vector<Attention> found =
+      Calls()
+          .Forward(kLayer)
+          .Again("CheckpointFunctionBackward", 1, kLayer,
+                 {"aten::mm", "aten::bmm", "aten::_softmax_backward_data", "aten::div", "aten::bmm",
+                  "aten::mm"},
+                 kBf16, true)
+          .Find();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_TRUE(found[0].backward.empty());
+  EXPECT_EQ(found[1].forward.size(), 4U);
+  EXPECT_EQ(found[1].backward.size(), 4U);
+  EXPECT_EQ(found[1].backward_host.size(), 1U);
+  ExpectNothingTwice(found);
+}
+
+// Only attention is checkpointed: the first of its own nodes computes it again, up to the last
+// product, which nobody needs once more.
+TEST(Attention, ItsOwnNodeMayComputeItAgain) {
+  for (const bool device : {true, false}) {
+    const std::vector<const char*> core = {"aten::silu", "aten::bmm", "aten::_softmax",
+                                           "aten::bmm"};
+    const std::vector<Attention> found =
+        Calls(device)
+            .Forward(core)
+            .Again("BmmBackward0", 4, core, {"aten::bmm", "aten::bmm"}, kBf16, false, 3)
+            .Backward("aten::_softmax_backward_data", 3)
+            .Backward("aten::bmm", 2)
+            .Find();
+    ASSERT_EQ(found.size(), 2U);
+    if (device) {
+      EXPECT_EQ(found[0].backward.size(), 4U);
+      EXPECT_EQ(found[1].forward.size(), 2U) << "the second product launched nothing";
+    }
+    ASSERT_EQ(found[0].backward_host.size(), 2U);
+    EXPECT_EQ(found[0].backward_host[0].products_ns, 0) << "before the stretch";
+    EXPECT_EQ(found[0].backward_host[1].products_ns, 24'000);
+    ExpectNothingTwice(found);
+  }
+}
+
+// Kernels of 1 us each. Once nothing is computed again, there is nothing of it to fuse.
+TEST(NaiveAttention, WhatAnotherEditTookDoesNotComeBack) {
+  for (const char* product : {kBf16, kFp32}) {
+    Calls calls;
+    calls.Forward(kLayer, product).Again("AddmmBackward0", 6, kLayer, {"aten::mm"}, product);
+    calls.With([&](const Model& model) {
+      const FoundEdit kept = FindRecomputedActivations(model);
+      const FoundEdit fused = FindNaiveAttention(model);
+      ASSERT_TRUE(kept.has_value()) << kept.why_not();
+      ASSERT_TRUE(fused.has_value()) << fused.why_not();
+      Plan plan(model.graph());
+      (*kept)->Apply(model, Guess::kLikely, plan);
+      (*fused)->Apply(model, Guess::kLikely, plan);
+      std::vector<Nanos> left;
+      for (TaskId t = 0; t < model.graph().tasks.size(); ++t) {
+        if (model.graph().tasks[t].kind == TaskKind::kKernel && plan.duration_ns[t] > 0) {
+          left.push_back(plan.duration_ns[t]);
+        }
+      }
+      EXPECT_EQ(left.size(), 4U) << "two layers, one attention, one gradient";
+    });
+  }
 }
 
 }  // namespace

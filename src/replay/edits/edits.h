@@ -28,6 +28,7 @@ FoundEdit FindTransferBound(const Model& model);
 FoundEdit FindHostSync(const Model& model);
 FoundEdit FindGradInInference(const Model& model);
 FoundEdit FindUnusedGradients(const Model& model);
+FoundEdit FindRecomputedActivations(const Model& model);
 FoundEdit FindKvCache(const Model& model);
 FoundEdit FindDoublePrecision(const Model& model);
 FoundEdit FindBf16Autocast(const Model& model);

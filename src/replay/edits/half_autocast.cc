@@ -138,6 +138,7 @@ class HalfAutocast : public Edit {
     }
     const double each = kKernelLatencyNs + static_cast<double>(graph.turnaround_ns);
     for (const Cast& cast : found_.casts) {
+      if (plan.duration_ns[cast.work] <= 0) continue;  // gone by another edit
       plan.duration_ns[cast.work] +=
           static_cast<Nanos>(kOfCast.At(guess) * cast.streams_ns + cast.parameters_ns +
                              each * static_cast<double>(cast.count));

@@ -119,7 +119,7 @@ class NaiveAttention : public Edit {
           attention.half || (!attention.forward.empty() &&
                              plan.MatrixOf(attention.forward.front()) == MatrixMode::kHalf);
       for (const std::vector<TaskId>* work : {&attention.forward, &attention.backward}) {
-        if (work->empty()) continue;
+        if (work->empty() || PlannedTime(*work, plan) <= 0) continue;  // or gone by another edit
         const Range3& share = ShareOf(attention, work == &attention.forward, half);
         const double fused = half ? FusedHalf(model, *work, share, guess, plan)
                                   : FusedFp32(model, *work, share, guess, plan);
