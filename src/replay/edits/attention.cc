@@ -85,7 +85,7 @@ class Finder {
 
   // Index of the batched matmul before or after the softmax at `at`.
   std::size_t FindProduct(const Calls& calls, std::size_t at, int step) const {
-    std::size_t before = at;
+    std::size_t before = at, layers = 0;
     for (std::size_t n = 1; n <= kMostBetween + 1; ++n) {
       const std::size_t i = step < 0 ? at - n : at + n;
       const bool ends = step < 0 ? at < n : i >= calls.size();
@@ -93,7 +93,8 @@ class Finder {
         return step > 0 && StopsAtProduct(calls[at].op) ? before : kNowhere;
       }
       if (calls[i].role == AttentionRole::kBatched) return i;
-      if (calls[i].role != AttentionRole::kBetween) break;
+      const bool values = step > 0 && calls[i].role == AttentionRole::kLayer && ++layers == 1;
+      if (calls[i].role != AttentionRole::kBetween && !values) break;
       before = i;
     }
     return kNowhere;
@@ -128,12 +129,18 @@ class Finder {
       for (std::size_t k = first; k < i; ++k) {
         attention.masked = attention.masked || WritesOver(model_.trace().HostName(calls[k].op));
       }
-      AddForwardHost(calls[first].op, calls[last].op, attention);
+      std::vector<RowId> layers;
+      for (std::size_t k = i; k <= last; ++k) {
+        if (calls[k].role == AttentionRole::kLayer)
+          layers.push_back(again_.OutermostOf(calls[k].op));
+      }
+      AddForwardHost(calls[first].op, calls[last].op, layers, attention);
       // The operator around the first product makes its factors contiguous, which no fused one
       // asks for.
       while (first > used && PreparesProduct(calls[first - 1], calls[first].op)) --first;
       used = last + 1;
       for (std::size_t k = first; k <= last; ++k) {
+        if (calls[k].role == AttentionRole::kLayer) continue;
         attention.dropout = attention.dropout || DropsOut(model_.trace().HostName(calls[k].op));
         attention.forward.insert(attention.forward.end(), calls[k].work.begin(),
                                  calls[k].work.end());
@@ -150,21 +157,36 @@ class Finder {
 
   // Adds the operators from the first product to the second, with all that their calls do. What
   // lies around both (a checkpointed layer) has other things in it.
-  void AddForwardHost(RowId first, RowId last, Attention& attention) {
+  // Layers between them are not its own.
+  void AddForwardHost(RowId first, RowId last, const std::vector<RowId>& layers,
+                      Attention& attention) {
     const RowId outer_first = again_.OutermostOf(first), outer_last = again_.OutermostOf(last);
     const bool apart = outer_first != outer_last;
     const RowId begin = apart ? outer_first : first;
     const Nanos end = host_.end_ns(apart ? outer_last : last);
-    Sequences& sequences = sequences_[ScopeOf(first)];
-    for (RowId i = begin; i < host_.size() && host_.thread[i] == host_.thread[first]; ++i) {
+    RowId from = begin;
+    for (const RowId layer : layers) {
+      AddStretch(first, from, host_.start_ns[layer], attention);
+      from = layer;
+      while (from < host_.size() && host_.start_ns[from] < host_.end_ns(layer)) ++from;
+    }
+    AddStretch(first, from, end, attention);
+  }
+
+  // From row `begin` on, which `of` is of the same forward pass as.
+  void AddStretch(RowId of, RowId begin, Nanos end, Attention& attention) {
+    Sequences& sequences = sequences_[ScopeOf(of)];
+    for (RowId i = begin; i < host_.size() && host_.thread[i] == host_.thread[of]; ++i) {
       if (host_.start_ns[i] >= end) break;
       if (host_.kind[i] == trace::SliceKind::kOp && host_.link[i] >= 0) {
         sequences.emplace(host_.link[i], found_.size());
       }
     }
-    if (model_.LaneOf(first) == UINT16_MAX) return;
+    if (model_.LaneOf(of) == UINT16_MAX || begin >= host_.size() || host_.start_ns[begin] >= end) {
+      return;
+    }
     attention.forward_host.push_back(
-        {model_.LaneOf(first), {host_.start_ns[begin], end}, ProductsNs(model_, begin, end)});
+        {model_.LaneOf(of), {host_.start_ns[begin], end}, ProductsNs(model_, begin, end)});
   }
 
   // Threads number their nodes by themselves. What is computed again has gradients of its own in

@@ -50,6 +50,7 @@ AttentionRole RoleOf(std::string_view op) {
                                       "aten::slice"}) {
     if (op.starts_with(word)) return AttentionRole::kBetween;
   }
+  if (op == "aten::linear" || op == "aten::mm" || op == "aten::addmm") return AttentionRole::kLayer;
   return AttentionRole::kOther;
 }
 

@@ -11,7 +11,9 @@
 
 namespace hone::replay {
 
-enum class AttentionRole : std::uint8_t { kOther, kBatched, kSoftmax, kBetween };
+// kLayer: a layer's product of two matrices, no part of attention; values are often projected just
+// before they are weighed, behind the softmax.
+enum class AttentionRole : std::uint8_t { kOther, kBatched, kSoftmax, kBetween, kLayer };
 
 struct AttentionCall {
   trace::RowId op = trace::kNoRow;

@@ -154,6 +154,18 @@ TEST(Attention, OtherOperatorsBetweenAreNoAttention) {
   EXPECT_TRUE(Calls().Forward({"aten::_softmax", "aten::bmm"}).Find().empty());
 }
 
+// Where values are projected just before they are weighed: softmax(w) @ self.value(x).
+TEST(Attention, ALayerBehindTheSoftmaxIsNoPartOfIt) {
+  const std::vector<Attention> found =
+      Calls().Forward({"aten::bmm", "aten::mul", "aten::_softmax", "aten::mm", "aten::bmm"}).Find();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].forward.size(), 4U);
+  EXPECT_EQ(found[0].forward_host.size(), 2U);  // around the layer
+  // Before it, a layer makes something else of the scores.
+  EXPECT_TRUE(
+      Calls().Forward({"aten::bmm", "aten::mm", "aten::_softmax", "aten::bmm"}).Find().empty());
+}
+
 TEST(Attention, TooMuchBetweenIsOtherCode) {
   std::vector<const char*> ops(12, "aten::mul");
   ops.insert(ops.begin(), "aten::bmm");
