@@ -36,6 +36,7 @@ FoundEdit FindNaiveAttention(const Model& model);
 FoundEdit FindNoTensorCores(const Model& model);
 FoundEdit FindLayoutConversion(const Model& model);
 FoundEdit FindUnfusedElementwise(const Model& model);
+FoundEdit FindDenseEmbedding(const Model& model);
 FoundEdit FindUnfusedOptimizer(const Model& model);
 FoundEdit FindSmallBatch(const Model& model);
 FoundEdit FindCommUnoverlapped(const Model& model);
