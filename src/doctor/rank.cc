@@ -34,6 +34,9 @@ constexpr std::array kRelations = {
     Relation{"launch-bound", "small-batch"},
     // An optimizer is a part of the launches; it must be most of them.
     Relation{"launch-bound", "unfused-optimizer", 0.6},
+    // Both are what it takes to go over tables of which few rows change.
+    Relation{"unfused-optimizer", "dense-embedding-gradients"},
+    Relation{"small-batch", "dense-embedding-gradients"},
     // Where single samples or elements are called for in a loop, that loop is the reason.
     Relation{"small-batch", "python-hotspot"},
     Relation{"python-hotspot", "input-bound"},

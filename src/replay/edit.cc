@@ -54,6 +54,10 @@ std::span<const EditInfo> AllEdits() {
                FindSlowIndexBackward},
       EditInfo{"unfused-elementwise", "chains of element-wise kernels become one",
                FindUnfusedElementwise},
+      // Before what makes the rest of an optimizer faster.
+      EditInfo{"dense-embedding-gradients",
+               "gradients of embedding tables hold only the rows that were looked up",
+               FindDenseEmbedding},
       EditInfo{"unfused-optimizer", "the optimizer runs as a few large kernels",
                FindUnfusedOptimizer},
       // Behind what changes kernels, because it grows what they leave; before communication, which

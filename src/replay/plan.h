@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "replay/graph.h"
+#include "trace/interval.h"
 
 namespace hone::replay {
 
@@ -15,6 +16,14 @@ enum class MatrixMode : std::uint8_t { kAsRecorded, kHalf, kFused };
 
 // Which edges of a task hold it. Of device: events of other streams, not its launch.
 enum class Held : std::uint8_t { kByAll, kByDevice, kByNone };
+
+// Host code in one place that an edit has made something else of: what is left is not there for
+// others to shorten.
+struct Settled {
+  std::uint16_t lane = 0;
+  trace::Interval span;  // measured time
+  Nanos gone_ns = 0;     // of the host's own time inside
+};
 
 struct Plan {
   explicit Plan(const Graph& graph);
@@ -40,6 +49,9 @@ struct Plan {
   // By task: of its duration, what goes to changing the layout of tensors that the trace shows
   // unchanged; empty: nothing.
   std::vector<Nanos> layout_ns;
+
+  // By lane and time, none inside another; empty: nothing.
+  std::vector<Settled> settled;
 
   // A step does the work of so many recorded ones: its batch is so many times as large.
   double samples = 1;

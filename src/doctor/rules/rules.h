@@ -18,6 +18,7 @@ Judgement JudgeTransferBound(const Case& the_case);
 Judgement JudgeHostSync(const Case& the_case);
 Judgement JudgeLaunchBound(const Case& the_case);
 Judgement JudgeUnfusedOptimizer(const Case& the_case);
+Judgement JudgeDenseEmbedding(const Case& the_case);
 Judgement JudgeUnfusedElementwise(const Case& the_case);
 Judgement JudgeNoTensorCores(const Case& the_case);
 Judgement JudgeDoublePrecision(const Case& the_case);

@@ -38,6 +38,7 @@ FoundEdit FindNoTensorCores(const Model& model);
 FoundEdit FindLayoutConversion(const Model& model);
 FoundEdit FindSlowIndexBackward(const Model& model);
 FoundEdit FindUnfusedElementwise(const Model& model);
+FoundEdit FindDenseEmbedding(const Model& model);
 FoundEdit FindUnfusedOptimizer(const Model& model);
 FoundEdit FindSmallBatch(const Model& model);
 FoundEdit FindCommUnoverlapped(const Model& model);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace hone::replay {
 
@@ -44,25 +45,27 @@ void HostCut::ForEachPart(const Graph& graph, Visit&& visit) const {
   }
 }
 
-double HostCut::KeptNs(std::size_t span) const {
-  return std::max(static_cast<double>(spans_[span].keep_ns),
-                  spans_[span].keep_share * static_cast<double>(host_ns_[span]));
+double HostCut::KeptNs(std::size_t span, double host_ns) const {
+  return std::max(static_cast<double>(spans_[span].keep_ns), spans_[span].keep_share * host_ns);
 }
 
 Nanos HostCut::gone_ns() const {
   Nanos gone = 0;
   for (std::size_t s = 0; s < spans_.size(); ++s) {
-    gone += std::max<Nanos>(0, host_ns_[s] - static_cast<Nanos>(KeptNs(s)));
+    const double kept = KeptNs(s, static_cast<double>(host_ns_[s]));
+    gone += std::max<Nanos>(0, host_ns_[s] - static_cast<Nanos>(kept));
   }
   return gone;
 }
 
 void HostCut::Apply(const Graph& graph, double strength, Plan& plan) const {
+  if (!plan.settled.empty()) return ApplyBesideSettled(graph, strength, plan);
   std::vector<double> gone(graph.tasks.size(), 0);  // share of the task that goes
   ForEachPart(graph, [&](TaskId t, std::size_t s, Nanos length) {
-    const double kept = KeptNs(s);
-    if (static_cast<double>(host_ns_[s]) <= kept) return;
-    const double share = 1.0 - kept / static_cast<double>(host_ns_[s]);
+    const auto host = static_cast<double>(host_ns_[s]);
+    const double kept = KeptNs(s, host);
+    if (host <= kept) return;
+    const double share = 1.0 - kept / host;
     gone[t] += strength * share * static_cast<double>(length) /
                static_cast<double>(graph.tasks[t].duration_ns);
   });
@@ -70,6 +73,66 @@ void HostCut::Apply(const Graph& graph, double strength, Plan& plan) const {
     if (gone[t] <= 0) continue;
     plan.duration_ns[t] =
         std::llround(static_cast<double>(plan.duration_ns[t]) * std::max(0.0, 1.0 - gone[t]));
+  }
+}
+
+void HostCut::ApplyBesideSettled(const Graph& graph, double strength, Plan& plan) const {
+  std::vector<HostSpan> places;
+  for (const Settled& settled : plan.settled) places.push_back({settled.lane, settled.span});
+  const HostCut taken(graph, std::move(places));
+  std::vector<double> left_of(graph.tasks.size());  // as measured, but for what went there
+  std::vector<double> beside(spans_.size(), 0);     // of each span, what lies beside it
+  for (TaskId t = 0; t < graph.tasks.size(); ++t) {
+    left_of[t] = static_cast<double>(graph.tasks[t].duration_ns);
+  }
+  taken.ForEachPart(graph, [&](TaskId t, std::size_t s, Nanos length) {
+    const double share = static_cast<double>(plan.settled[s].gone_ns) /
+                         static_cast<double>(std::max<Nanos>(taken.host_ns_[s], 1));
+    left_of[t] -= share * static_cast<double>(length);
+  });
+  struct Part {
+    TaskId task;
+    std::size_t span;
+    double ns;
+  };
+  std::vector<Part> parts;
+  ForEachPart(graph, [&](TaskId t, std::size_t s, Nanos length) {
+    const Task& task = graph.tasks[t];
+    const Nanos begin = std::max(task.start_ns, spans_[s].span.begin_ns);
+    const Nanos own = length - taken.Within(task.lane, {begin, begin + length});
+    parts.push_back({t, s, static_cast<double>(own)});
+    beside[s] += static_cast<double>(own);
+  });
+  std::vector<double> gone(graph.tasks.size(), 0);
+  for (const Part& part : parts) {
+    const double kept = KeptNs(part.span, beside[part.span]);
+    if (beside[part.span] <= kept || left_of[part.task] <= 0) continue;
+    gone[part.task] += strength * (1.0 - kept / beside[part.span]) * part.ns / left_of[part.task];
+  }
+  for (TaskId t = 0; t < graph.tasks.size(); ++t) {
+    if (gone[t] <= 0) continue;
+    plan.duration_ns[t] =
+        std::llround(static_cast<double>(plan.duration_ns[t]) * std::max(0.0, 1.0 - gone[t]));
+  }
+}
+
+Nanos HostCut::Within(std::uint16_t lane, trace::Interval time) const {
+  const auto begin = spans_.begin() + static_cast<std::ptrdiff_t>(first_[lane]);
+  const auto end = spans_.begin() + static_cast<std::ptrdiff_t>(first_[lane + 1U]);
+  auto span = std::partition_point(
+      begin, end, [&](const HostSpan& s) { return s.span.end_ns <= time.begin_ns; });
+  Nanos sum = 0;
+  for (; span != end && span->span.begin_ns < time.end_ns; ++span) {
+    sum += std::min(time.end_ns, span->span.end_ns) - std::max(time.begin_ns, span->span.begin_ns);
+  }
+  return sum;
+}
+
+void HostCut::Settle(Plan& plan) const {
+  for (std::size_t s = 0; s < spans_.size(); ++s) {
+    const auto host = static_cast<double>(host_ns_[s]);
+    const double gone = std::max(0.0, host - KeptNs(s, host));
+    plan.settled.push_back({spans_[s].lane, spans_[s].span, std::llround(gone)});
   }
 }
 

@@ -33,8 +33,11 @@ class HostCut {
   Nanos gone_ns() const;
 
   // Takes `strength` (0..1) of what can go out of the host tasks; calls are host tasks too, their
-  // waits and the device's work stay. O(tasks + spans).
+  // waits and the device's work stay.
+  // What the plan has settled is left alone. O(tasks + spans + settled).
   void Apply(const Graph& graph, double strength, Plan& plan) const;
+  // Other edits leave the spans alone from here on; one edit of a plan may say so.
+  void Settle(Plan& plan) const;
 
   // Whether a moment of a lane lies inside a span. O(log spans).
   bool Contains(std::uint16_t lane, Nanos time) const;
@@ -42,7 +45,9 @@ class HostCut {
   void DropWaits(const Graph& graph, Plan& plan) const;
 
  private:
-  double KeptNs(std::size_t span) const;
+  double KeptNs(std::size_t span, double host_ns) const;
+  void ApplyBesideSettled(const Graph& graph, double strength, Plan& plan) const;
+  Nanos Within(std::uint16_t lane, trace::Interval time) const;  // of it, what lies in spans
   template <typename Visit>
   void ForEachPart(const Graph& graph, Visit&& visit) const;
 
