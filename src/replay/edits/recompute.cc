@@ -252,7 +252,10 @@ void Recompute::Keep(const trace::Trace& trace, Region region) {
 }
 
 std::span<const Region> Recompute::RegionsIn(RowId node) const {
-  const auto [first, last] = std::ranges::equal_range(regions_, node, {}, &Region::node);
+  const auto first = std::partition_point(regions_.begin(), regions_.end(),
+                                          [&](const Region& region) { return region.node < node; });
+  const auto last = std::partition_point(first, regions_.end(),
+                                         [&](const Region& region) { return region.node == node; });
   return {first, last};
 }
 
