@@ -136,11 +136,11 @@ TEST(TextReport, SaysSoWhenNothingIsWrongOrFound) {
   diagnosis.findings.resize(1);
   diagnosis.findings[0] = {};
   diagnosis.findings[0].id = "healthy";
-  diagnosis.findings[0].title = "nothing here is worth changing first";
+  diagnosis.findings[0].title = "no rule finds anything worth changing first";
   diagnosis.findings[0].evidence = {"next ceiling: the device"};
   diagnosis.replay->together = Known<replay::Prediction>::Absent("no fix");
   std::string text = Write(report);
-  EXPECT_NE(text.find("nothing here is worth changing first; next ceiling: the device"),
+  EXPECT_NE(text.find("no rule finds anything worth changing first; next ceiling: the device"),
             std::string::npos);
   EXPECT_EQ(text.find("what to do"), std::string::npos);
   diagnosis.findings.clear();

@@ -125,7 +125,7 @@ Judgement JudgeHealthy(const Case& the_case, const std::vector<Finding>& others)
   finding.id = "healthy";
   finding.severity = Severity::kInfo;
   finding.effort = Effort::kNone;
-  finding.title = "nothing here is worth changing first";
+  finding.title = "no rule finds anything worth changing first";
   finding.evidence.push_back(
       "next ceiling: " +
       (on_device ? DeviceCeiling(the_case, *compute)

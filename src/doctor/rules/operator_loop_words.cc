@@ -29,8 +29,8 @@ constexpr const char* kFewSamples =
 // By replay::LoopKind.
 constexpr LoopWords kLoopWords[] = {
     {"a Python loop calls the same small operators {0} times a step{1}",
-     "# one operation on the whole batch in place of the loop:\n"
-     "y = (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)   # for each row of x\n"
+     "y = torch.vmap(body)(x)   # all times round in one call; or its operators on whole tensors:\n"
+     "# (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True) for each row of x\n"
      "# where samples differ in size: pad them; over parameters: torch._foreach_mul_(list, 0.9)\n"},
     {"values are read out of tensors one at a time, {0} times a step{1}",
      "values = x.tolist()             # once, then a loop over plain numbers\n"
@@ -39,10 +39,11 @@ constexpr LoopWords kLoopWords[] = {
      "out = model(torch.stack(samples))   # all of them in one call, one loss over the batch\n"
      "# where each needs the result before it (text, episodes): several of these at a time\n"},
     {"a recurrent cell is called from Python, {0} times a step{1}",
-     "out, h = torch.nn.GRU(inputs, units)(x)   # all time steps in one call; or nn.RNN, "
-     "nn.LSTM\n"},
+     "rnn = torch.nn.GRU(inputs, units, batch_first=True)   # once; or nn.RNN, nn.LSTM\n"
+     "out, h = rnn(x)   # all time steps in one call\n"},
     {"an LSTM cell is called from Python, {0} times a step{1}",
-     "out, (h, c) = torch.nn.LSTM(inputs, units)(x)   # all time steps in one call\n"},
+     "rnn = torch.nn.LSTM(inputs, units, batch_first=True)   # once\n"
+     "out, (h, c) = rnn(x)   # all time steps in one call\n"},
 };
 
 // Nobody's line calls what autograd's engine runs.
